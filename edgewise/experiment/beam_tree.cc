@@ -169,6 +169,7 @@ TreeDrawing beam_tree(ModelFiles model, const std::string& sentence, const BeamT
   translating.search = model.experiment.search;
   translating.search->kind = SearchKind::kBeam;
   translating.beam = translating.n_best = options.beam;
+  translating.protect = false;  // the tree has each token that the model reads and writes
 
   std::vector<ScoredNode> scored;
   const ScorerFactory make = make_runtime_scorer_factory(std::move(model));

@@ -144,6 +144,7 @@ std::vector<TranslatedText> translate(const TranslationModel& model, const std::
   options.search = model.experiment.search;
   options.n_best = 1;
   options.workers = num_threads();  // one search per thread: the steps of one search are too short to share
+  options.protect = false;          // scores are those of the model alone
   options.stop = stop;
   Translator translator(text_codec(model.experiment, model.vocabularies), make_scorers(*model.model, stop), options);
   std::vector<TranslationRequest> requests;

@@ -82,6 +82,7 @@ void check_options(const SearchOptions& options, std::int64_t vocabulary_size) {
   check_token("end_token", options.end_token, vocabulary_size);
   for (const std::int64_t token : options.never) check_token("never", token, vocabulary_size);
   for (const std::int64_t token : options.only) check_token("only", token, vocabulary_size);
+  for (const std::int64_t token : options.once) check_token("once", token, vocabulary_size);
   check(std::find(options.never.begin(), options.never.end(), options.end_token) == options.never.end(),
         "search: never holds the end token {}, without which no output ends; take it out", options.end_token);
 }

@@ -96,6 +96,7 @@ struct SearchOptions {
   std::int64_t end_token = 3;
   std::vector<std::int64_t> never = {};  // tokens that outputs must not contain, such as padding
   std::vector<std::int64_t> only = {};   // tokens that outputs may contain, beside the end token; empty: all
+  std::vector<std::int64_t> once = {};   // tokens that an output may have only if SearchInput::once has them, and once
   bool attention = false;                // whether hypotheses have attention weights
 
   template <typename Self, typename Field>

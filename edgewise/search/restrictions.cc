@@ -58,7 +58,7 @@ double log_normalizer(std::span<const NextToken> next, std::span<const Restricte
 }  // namespace
 
 std::vector<RestrictedToken> restricted_tokens(const SearchRules& rules, std::span<const std::int64_t> path,
-                                               bool is_too_short, std::int64_t most_copies) {
+                                               const PathLimits& limits) {
   const SearchOptions& options = rules.options();
   const auto produced = path.subspan(rules.conventions().counts_begin ? 0 : 1);
   const auto may_repeat = [&](std::int64_t token) {
@@ -74,8 +74,12 @@ std::vector<RestrictedToken> restricted_tokens(const SearchRules& rules, std::sp
       if (!may_repeat(token)) forbid(token);
     });
   }
-  if (most_copies > 0) std::ranges::for_each(tokens_that_copy(produced, most_copies), forbid);
-  if (is_too_short) forbid(options.end_token);
+  if (limits.most_copies > 0) std::ranges::for_each(tokens_that_copy(produced, limits.most_copies), forbid);
+  if (limits.is_too_short) forbid(options.end_token);
+  for (const std::int64_t token : options.once) {
+    const bool may_follow = std::ranges::count(limits.once, token) > 0 && std::ranges::count(path, token) == 0;
+    if (!may_follow) forbid(token);
+  }
   if (rules.conventions().renormalizes) std::ranges::for_each(rules.forbidden(), forbid);
   if (options.repetition_penalty != 1) {
     for (const std::int64_t token : produced) {

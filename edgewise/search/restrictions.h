@@ -23,11 +23,17 @@ struct RestrictedToken {
   Restriction restriction;
 };
 
+/// Limits of one hypothesis beside the rules of all searches.
+struct PathLimits {
+  bool is_too_short = false;                // the end token may not follow
+  std::int64_t most_copies = 0;             // no phrase may occur more often in a row; 0: no limit
+  std::span<const std::int64_t> once = {};  // the tokens of SearchOptions::once that the path may have, once each
+};
+
 /// Returns the tokens, ascending, that may not follow a hypothesis as other tokens may. If the rules renormalize, these
-/// include the tokens that no output may contain. `path` begins with the begin token. No phrase may occur more
-/// than `most_copies` times in a row; 0: no limit. Costs O(length · n-gram size).
+/// include the tokens that no output may contain. `path` begins with the begin token. Costs O(length · n-gram size).
 std::vector<RestrictedToken> restricted_tokens(const SearchRules& rules, std::span<const std::int64_t> path,
-                                               bool is_too_short, std::int64_t most_copies = 0);
+                                               const PathLimits& limits);
 
 /// Returns whether the search needs the log-probability of a restricted token.
 bool is_needed(const RestrictedToken& token, const SearchRules& rules);

@@ -93,6 +93,7 @@ std::int64_t SentenceSearch::scored_length(std::int64_t length) const {
 void SentenceSearch::add_requests(Step& step) {
   first_row_ = step.nodes.size();
   first_weight_ = step.num_weights;
+  step.attention = step.attention || needs_attention();
   requests_.clear();
   for (NodeIndex node = first_node_; node < tree_.num_nodes(); ++node) {
     step.nodes.push_back({slot_, tree_.parent(node), tree_.token(node)});
@@ -118,13 +119,15 @@ void SentenceSearch::request_continuations(NodeIndex node, Step& step) {
 /// Excludes the restricted tokens from the candidates, and requests the log-probabilities of those that are needed.
 void SentenceSearch::request_restricted(NodeIndex node, Step& step) {
   const SearchOptions& options = rules_.options();
-  const bool is_too_short = tree_.depth(node) < shortest_;
-  const bool depends_on_path = options.no_repeat_ngram > 0 || options.repetition_penalty != 1 || is_restarted_;
-  if (!depends_on_path && !is_too_short && !rules_.conventions().renormalizes) return;
+  const bool depends_on_path =
+      options.no_repeat_ngram > 0 || options.repetition_penalty != 1 || !options.once.empty() || is_restarted_;
+  const PathLimits limits = {.is_too_short = tree_.depth(node) < shortest_,
+                             .most_copies = is_restarted_ ? limits_.copying : 0,
+                             .once = input_.once};
+  if (!depends_on_path && !limits.is_too_short && !rules_.conventions().renormalizes) return;
   const std::int64_t row = std::ssize(step.nodes) - 1;
   NodeRequest& request = requests_.back();
-  const std::int64_t most_copies = is_restarted_ ? limits_.copying : 0;
-  for (const RestrictedToken& restricted : restricted_tokens(rules_, tree_.path(node), is_too_short, most_copies)) {
+  for (const RestrictedToken& restricted : restricted_tokens(rules_, tree_.path(node), limits)) {
     if (rules_.allowed()[restricted.token] != 0) {
       step.excluded.push_back({row, restricted.token});
       ++request.num_excluded;
@@ -145,7 +148,7 @@ void SentenceSearch::advance(const Step& step) {
 }
 
 void SentenceSearch::store_attention(const Step& step) {
-  if (!rules_.needs_attention()) return;
+  if (!needs_attention()) return;
   const auto begin = step.result.attention.begin() + static_cast<std::ptrdiff_t>(first_weight_);
   attention_.insert(attention_.end(), begin,
                     begin + static_cast<std::ptrdiff_t>(requests_.size() * input_.tokens.size()));
@@ -278,7 +281,7 @@ void SentenceSearch::finish(const Extension& extension) {
   hypothesis.log_probability = extension.log_probability;
   hypothesis.score =
       rules_.score(extension.log_probability, scored_length(tree_.depth(node) + 1)) + coverage_penalty_of(node);
-  if (rules_.options().attention) {
+  if (returns_attention()) {
     hypothesis.attention = attention_of(node);
     hypothesis.attention.resize(predicted * input_.tokens.size());
   }

@@ -24,6 +24,8 @@ struct SearchInput {
   Tokens prefix = {};       // next tokens of the output
   std::int64_t id = 0;      // identifies the input to the caller, and selects the random stream of its samples
   std::int64_t n_best = 0;  // most hypotheses, if fewer than those of the options; 0: as in the options
+  Tokens once = {};         // tokens of SearchOptions::once that the output may have
+  bool attention = false;  // whether hypotheses have attention weights; SearchOptions::attention gives all of them some
   const StopRequest* stop = nullptr;  // ends the search of this input, which then has no hypothesis; may be null
 };
 
@@ -74,6 +76,8 @@ class SentenceSearch {
   bool has_scored_next_token(NodeIndex node) const;
   bool is_at_limit(NodeIndex node) const { return tree_.depth(node) >= longest_; }
   std::int64_t scored_length(std::int64_t length) const;
+  bool returns_attention() const { return rules_.options().attention || input_.attention; }
+  bool needs_attention() const { return rules_.needs_attention() || input_.attention; }
 
   void request_continuations(NodeIndex node, Step& step);
   void request_restricted(NodeIndex node, Step& step);

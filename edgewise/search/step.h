@@ -16,6 +16,7 @@ struct Step {
   std::vector<Continuation> excluded;
   std::vector<Continuation> wanted;
   std::size_t num_weights = 0;  // attention weights in the result, if requested
+  bool attention = false;       // whether a sentence needs them
   StepResult result;
 
   /// Removes all requests; keeps allocated memory.
@@ -24,6 +25,7 @@ struct Step {
     excluded.clear();
     wanted.clear();
     num_weights = 0;
+    attention = false;
   }
 
   void run(Scorer& scorer, const SearchRules& rules) {
@@ -33,7 +35,7 @@ struct Step {
                  .excluded = excluded,
                  .wanted = wanted,
                  .all = rules.needs_all_continuations(),
-                 .attention = rules.needs_attention()},
+                 .attention = attention},
                 result);
   }
 };

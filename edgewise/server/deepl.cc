@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/server/deepl.h"
 
+#include <algorithm>
 #include <optional>
 #include <set>
 #include <string>
@@ -41,10 +42,21 @@ void refuse_unknown_options(const RequestFields& fields) {
   check(fields.text("glossary_id").value_or("").empty(), "glossary_id is set, but this server has no glossaries");
 }
 
-TextFormat read_format(const RequestFields& fields) {
+/// Reads tag_handling, and ignore_tags: names of elements, with commas between them or as a list.
+void read_markup(const RequestFields& fields, TextRequest& request) {
   const std::string handling = fields.text("tag_handling").value_or("");
-  check(handling.empty() || handling == "html", "tag_handling is {}, needs html", quote_unless_plain(handling));
-  return handling.empty() ? TextFormat::kText : TextFormat::kHtml;
+  check(handling.empty() || handling == "html" || handling == "xml", "tag_handling is {}, needs html or xml",
+        quote_unless_plain(handling));
+  if (handling.empty()) return;
+  request.format = TextFormat::kHtml;
+  request.markup.syntax = handling == "xml" ? MarkupSyntax::kXml : MarkupSyntax::kHtml;
+  for (const std::string& names : fields.texts("ignore_tags")) {
+    for (std::size_t begin = 0; begin <= names.size();) {
+      const std::size_t end = std::min(names.find(',', begin), names.size());
+      request.markup.copied.push_back(lower_ascii(trim_ascii(std::string_view(names).substr(begin, end - begin))));
+      begin = end + 1;
+    }
+  }
 }
 
 LineBreaks read_split_sentences(const RequestFields& fields) {
@@ -57,7 +69,7 @@ LineBreaks read_split_sentences(const RequestFields& fields) {
 TextRequest read_deepl_request(const HttpRequest& http, const RequestFields& fields) {
   TextRequest request{.client = http.client, .texts = fields.texts("text")};
   check(!request.texts.empty(), "Parameter 'text' not specified.");
-  request.format = read_format(fields);
+  read_markup(fields, request);
   request.line_breaks = read_split_sentences(fields);
   return request;
 }

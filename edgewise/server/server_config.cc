@@ -10,7 +10,8 @@ TranslatorOptions ServedTranslationOptions::translator_options() const {
           .precision = precision,
           .beam = beam,
           .capacity = {.sentences = batch_sentences, .tokens = batch_tokens},
-          .workers = workers};
+          .workers = workers,
+          .protect = protect};
 }
 
 void check_server_config(const ServerConfig& config) {

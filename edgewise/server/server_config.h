@@ -20,6 +20,7 @@ struct ServedTranslationOptions {
   std::int64_t batch_sentences = SearchCapacity().sentences;
   std::int64_t batch_tokens = SearchCapacity().tokens;
   int workers = 1;
+  bool protect = TranslatorOptions().protect;
 
   template <class Self, class Field>
   static void list_fields(Self& self, Field&& field) {
@@ -36,6 +37,10 @@ struct ServedTranslationOptions {
           range_of<TranslatorOptions>("batch_tokens"));
     field("workers", self.workers, "searches of each model that run in parallel and share the threads",
           range_of<TranslatorOptions>("workers"));
+    field(
+        "protect", self.protect,
+        "keep addresses, placeholders, long numbers, emoji and code of a sentence byte for byte, and remove invisible "
+        "characters");
   }
 
   TranslatorOptions translator_options() const;

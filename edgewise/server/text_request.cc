@@ -116,7 +116,9 @@ class TextTranslator {
                                {.language = group.step->source, .languages = group.step->languages});
     };
     std::vector<TextTranslation> results;
-    for (std::string& html : translate_markups(documents, translate_lines)) results.push_back({std::move(html), {}});
+    for (std::string& html : translate_markups(documents, translate_lines, request_.markup)) {
+      results.push_back({std::move(html), {}});
+    }
     return results;
   }
 

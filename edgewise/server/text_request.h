@@ -15,6 +15,7 @@
 #include "edgewise/server/model_registry.h"
 #include "edgewise/server/request_wait.h"
 #include "edgewise/server/server_options.h"
+#include "edgewise/translate/html_document.h"
 #include "edgewise/translate/text_translator.h"
 
 namespace edgewise {
@@ -30,6 +31,7 @@ struct TextRequest {
   std::string client = {};  // clients take turns
   std::vector<std::string> texts = {};
   TextFormat format = TextFormat::kText;
+  MarkupOptions markup = {};  // syntax of HTML
   LineBreaks line_breaks = LineBreaks::kEnd;
   std::int64_t alternatives = 0;
   std::vector<Route> routes = {};  // route of each text

@@ -51,6 +51,10 @@ bool is_opening_mark(char32_t code_point) {
   return is_two_way_quote(code_point) || is_in(U"([{„‚”’「『（［【《〈〔｢¿¡-–—―•·‣◦▪", code_point);
 }
 
+bool attaches_to_word(char32_t code_point) {
+  return is_stop_mark(code_point) || is_closing_mark(code_point) || is_in(U",;:", code_point);
+}
+
 bool is_ascii_digit(char32_t code_point) { return code_point >= U'0' && code_point <= U'9'; }
 
 bool is_emoji(char32_t code_point) {

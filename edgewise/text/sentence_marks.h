@@ -40,6 +40,10 @@ bool is_two_way_quote(char32_t code_point);
 /// a dash, a bullet.
 bool is_opening_mark(char32_t code_point);
 
+/// Returns whether the mark belongs to the word in front of it, so that most languages write no space between: marks of
+/// a sentence's end, closing brackets and quotes, and `,;:`.
+bool attaches_to_word(char32_t code_point);
+
 /// Returns whether the code point is one of 0 to 9.
 bool is_ascii_digit(char32_t code_point);
 

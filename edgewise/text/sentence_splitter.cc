@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/text/sentence_splitter.h"
 
+#include <algorithm>
 #include <optional>
 
+#include "edgewise/base/ascii.h"
 #include "edgewise/text/abbreviation_rules.h"
+#include "edgewise/text/next_word.h"
 #include "edgewise/text/sentence_marks.h"
 #include "edgewise/text/stop_context.h"
 #include "edgewise/text/unicode.h"
@@ -43,8 +46,8 @@ class TextScan {
   }
 
   bool ends_at(const Gap& gap) const {
-    if (gap.line_breaks == 0) return false;
-    return line_breaks_ == LineBreaks::kEnd || gap.line_breaks > 1 || begins_list_item(text_, gap.end);
+    if (gap.line_breaks == 0) return gap.has_tab;
+    return line_breaks_ == LineBreaks::kEnd || gap.line_breaks > 1 || skip_list_mark(text_, gap.end) > gap.end;
   }
 
   void pass(CodePoint point) {
@@ -114,10 +117,42 @@ class TextScan {
   std::size_t bracket_begin_ = 0;
 };
 
+/// Returns the end of `>`, `##`, `[ ]` or `a)` and of the white space behind it; `begin` if there is none.
+std::size_t skip_quote_or_heading(std::string_view line, std::size_t begin) {
+  constexpr std::size_t kMaxLevel = 6;
+  const std::string_view rest = line.substr(begin);
+  std::size_t size = 0;
+  if (rest.starts_with('>')) {
+    size = 1;
+    if (rest.size() == 1 || rest[1] == '>') return begin + 1;
+  } else if (rest.starts_with('#')) {
+    size = std::min(rest.find_first_not_of('#'), rest.size());
+    if (size > kMaxLevel) return begin;
+  } else if (rest.starts_with("[ ]") || rest.starts_with("[x]") || rest.starts_with("[X]")) {
+    size = 3;
+  } else if (rest.size() > 2 && is_letter_of_ascii(rest[0]) && rest[1] == ')') {
+    size = 2;
+  }
+  const Gap gap = read_gap(line, begin + size);
+  return size > 0 && gap.end > begin + size ? gap.end : begin;
+}
+
 }  // namespace
 
 SentenceSplitter::SentenceSplitter(std::string_view language, LineBreaks line_breaks)
     : rules_(&find_abbreviation_rules(language)), line_breaks_(line_breaks) {}
+
+std::size_t SentenceSplitter::skip_line_marks(std::string_view line) const {
+  std::size_t end = 0;
+  for (;;) {
+    std::size_t next = skip_list_mark(line, end);
+    const bool is_number = next > end && is_ascii_digit(text_point_at(line, end).value);
+    if (is_number && rules_->after_ordinals.contains(find_next_word(line, next).text)) return end;
+    if (next == end) next = skip_quote_or_heading(line, end);
+    if (next == end) return end;
+    end = next;
+  }
+}
 
 std::vector<ByteRange> SentenceSplitter::split(std::string_view text) const {
   return TextScan(text, *rules_, line_breaks_).run();

@@ -14,7 +14,8 @@ struct AbbreviationRules;
 
 /// The meaning of a line break in a text. kEnd: each line break ends a sentence, as in titles, lists and chats. kSpace:
 /// a line break is a space, as in text whose lines were wrapped; an empty line or the mark of a list item (`-`, `*`,
-/// `•` or a number like `1.` or `2)`) at the beginning of a line still ends the sentence before it.
+/// `•` or a number like `1.` or `2)`) at the beginning of a line still ends the sentence before it. A tab within a line
+/// ends a sentence, too: it separates columns.
 enum class LineBreaks { kEnd, kSpace };
 
 inline constexpr auto enum_names(LineBreaks) {
@@ -36,6 +37,11 @@ class SentenceSplitter {
   /// text counts as white space. So every other character is in a sentence. A byte that is not UTF-8 counts as
   /// U+FFFD. Costs O(bytes).
   std::vector<ByteRange> split(std::string_view text) const;
+
+  /// Returns the number of bytes of the marks at the beginning of a line, with the white space behind them: of list
+  /// items (`-`, `1.`, `a)`, `[x]`), quotations (`>`) and headings (`##`). A number before a word that follows ordinals
+  /// in the language, as in `3. Mai`, is none.
+  std::size_t skip_line_marks(std::string_view line) const;
 
  private:
   const AbbreviationRules* rules_;

@@ -131,23 +131,25 @@ Gap read_gap(std::string_view text, std::size_t begin) {
        point = text_point_at(text, gap.end)) {
     const bool is_second_of_pair = before == U'\r' && point.value == U'\n';
     if (is_line_break(point.value) && !is_second_of_pair) ++gap.line_breaks;
+    gap.has_tab = gap.has_tab || point.value == U'\t';
     before = point.value;
     gap.end += point.size;
   }
   return gap;
 }
 
-bool begins_list_item(std::string_view text, std::size_t offset) {
-  constexpr std::u32string_view kBullets = U"-*•–—‣◦▪·";
+std::size_t skip_list_mark(std::string_view text, std::size_t begin) {
+  constexpr std::u32string_view kBullets = U"-*+•–—‣◦▪·";
   constexpr std::size_t kMaxDigits = 3;
-  CodePoint point = text_point_at(text, offset);
+  std::size_t end = begin;
+  CodePoint point = text_point_at(text, end);
   if (kBullets.find(point.value) == std::u32string_view::npos) {
-    const std::size_t begin = offset;
-    while (offset - begin < kMaxDigits && is_ascii_digit(text_point_at(text, offset).value)) ++offset;
-    point = text_point_at(text, offset);
-    if (offset == begin || (point.value != U'.' && point.value != U')')) return false;
+    while (end - begin < kMaxDigits && is_ascii_digit(text_point_at(text, end).value)) ++end;
+    point = text_point_at(text, end);
+    if (end == begin || (point.value != U'.' && point.value != U')')) return begin;
   }
-  return is_space(text_point_at(text, offset + point.size).value);
+  const Gap gap = read_gap(text, end + point.size);
+  return gap.end > end + point.size ? gap.end : begin;
 }
 
 Stop read_stop(std::string_view text, std::size_t begin, bool is_quote_open) {

@@ -16,12 +16,14 @@ namespace edgewise {
 struct Gap {
   std::size_t end = 0;
   int line_breaks = 0;  // CR LF is one
+  bool has_tab = false;
 };
 
 Gap read_gap(std::string_view text, std::size_t begin);
 
-/// Returns whether the text at `offset`, which begins a line, is the mark of a list item and white space.
-bool begins_list_item(std::string_view text, std::size_t offset);
+/// Returns the end of the mark of a list item and of the white space behind the mark at `begin`, which begins a line;
+/// `begin` if there is none.
+std::size_t skip_list_mark(std::string_view text, std::size_t begin);
 
 /// Stop marks and the closing quotes and brackets behind them: `…?!)` or `. »`.
 struct Stop {

@@ -14,6 +14,7 @@
 #include "edgewise/base/utf8.h"
 #include "edgewise/text/lookup_vocabulary.h"
 #include "edgewise/text/mapped_vocabulary.h"
+#include "edgewise/text/sentence_marks.h"
 #include "edgewise/text/sentencepiece_check.h"
 #include "edgewise/text/sentencepiece_vocabulary.h"
 #include "edgewise/text/token_list.h"
@@ -22,6 +23,8 @@
 
 namespace edgewise {
 namespace {
+
+constexpr std::uint32_t kFirstPlaceholder = 0xE001;
 
 constexpr std::string_view kLoadVocabulary = "load_vocabulary";
 
@@ -77,12 +80,17 @@ std::shared_ptr<const Vocabulary> load_mapped_vocabulary(const std::filesystem::
 }  // namespace
 
 std::string placeholder(std::int64_t number) {
-  constexpr std::uint32_t kFirst = 0xE001;
   check(number >= 0 && number < kMaxPlaceholders, "placeholder: number is {}, needs 0 to {}", number,
         kMaxPlaceholders - 1);
   std::string text;
-  append_utf8(text, kFirst + static_cast<std::uint32_t>(number));
+  append_utf8(text, kFirstPlaceholder + static_cast<std::uint32_t>(number));
   return text;
+}
+
+bool is_placeholder(std::string_view text) {
+  const CodePoint point = text_point_at(text, 0);
+  return point.size == text.size() && point.value >= kFirstPlaceholder &&
+         point.value < kFirstPlaceholder + kMaxPlaceholders;
 }
 
 const SentenceRules& Vocabulary::rules() const {

@@ -89,6 +89,7 @@ inline constexpr std::uint64_t kMaxVocabularyBytes = std::uint64_t{32} << 20;
 
 /// Returns the private-use character U+E001, U+E002, … of a placeholder, numbered from 0 to kMaxPlaceholders - 1.
 std::string placeholder(std::int64_t number);
+bool is_placeholder(std::string_view text);
 
 /// Names of the special tokens, by number, in the vocabularies that are learned.
 inline constexpr std::array<std::string_view, 4> kSpecialTokens = {"<pad>", "<unknown>", "<begin>", "<end>"};

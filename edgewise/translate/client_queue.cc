@@ -70,13 +70,11 @@ SearchInput ClientQueue::take_next_part() {
 
   const std::size_t sentence = job->next_sentence;
   const std::size_t part = job->next_part;
-  TokenizedSentence& tokenized = job->request.sentences[sentence];
-  SearchInput input = {.tokens = tokenized.parts[part],
-                       .forced = tokenized.forced,
-                       .prefix = part == 0 ? tokenized.prefix : Tokens(),
-                       .id = next_part_++,
-                       .n_best = job->request.n_best,
-                       .stop = &job->stop};
+  const TokenizedSentence& tokenized = job->request.sentences[sentence];
+  SearchInput input = tokenized.input(part);
+  input.id = next_part_++;
+  input.n_best = job->request.n_best;
+  input.stop = &job->stop;
   running_[input.id] = {job, sentence, part};
   if (part == 0 && job->request.begin) {
     job->request.begin(std::chrono::duration<double>(Clock::now() - job->put_time).count());

@@ -5,96 +5,24 @@
 
 #include <algorithm>
 #include <optional>
-#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
+#include "edgewise/base/ascii.h"
 #include "edgewise/base/escape_html.h"
-#include "edgewise/base/utf8.h"
 #include "edgewise/text/html_references.h"
 #include "edgewise/text/html_tokens.h"
+#include "edgewise/text/protected_spans.h"
+#include "edgewise/translate/element_stack.h"
+#include "edgewise/translate/html_attributes.h"
 #include "edgewise/translate/html_elements.h"
+#include "edgewise/translate/html_objects.h"
+#include "edgewise/translate/xml_blocks.h"
 
 namespace edgewise {
 namespace {
 
 constexpr std::size_t kMaxRepeatedTags = 8;  // a misplaced end tag repeats no more, so that repairs take linear time
-
-struct OpenElement {
-  std::string name;
-  std::string_view written_name;
-  std::string start_tag;
-  bool is_block = false;  // whether its tags are outside of paragraphs
-  std::size_t item = 0;   // number of an inline element's start tag in its paragraph
-};
-
-/// The stack of open elements, with indices that answer each question about it in constant time.
-class ElementStack {
- public:
-  void push(OpenElement element) {
-    const std::size_t index = elements_.size();
-    by_name_[element.name].push_back(index);
-    if (is_block_element(element.name)) blocks_.push_back(index);
-    if (bounds_end_tags(element.name)) bounds_.push_back(index);
-    if (element.name == "table") tables_.push_back(index);
-    if (has_optional_end_tag(element.name)) {
-      optional_.push_back(index);
-    } else if (element.is_block || bounds_end_tags(element.name)) {
-      stops_.push_back(index);
-    }
-    elements_.push_back(std::move(element));
-  }
-
-  void pop() {
-    const std::size_t index = size() - 1;
-    by_name_[elements_.back().name].pop_back();
-    for (auto* list : {&blocks_, &bounds_, &tables_, &optional_, &stops_}) {
-      if (!list->empty() && list->back() == index) list->pop_back();
-    }
-    elements_.pop_back();
-  }
-
-  /// Makes the inline elements from `first` on elements with blocks in them.
-  void make_blocks(std::size_t first) {
-    for (std::size_t i = first; i < size(); ++i) {
-      elements_[i].is_block = true;
-      if (stops_.empty() || stops_.back() < i) stops_.push_back(i);
-    }
-  }
-
-  std::size_t size() const { return elements_.size(); }
-  const OpenElement& operator[](std::size_t index) const { return elements_[index]; }
-
-  /// Finds the element that an end tag closes; nothing for an end tag without its element.
-  std::optional<std::size_t> find(const std::string& name) const {
-    const auto found = by_name_.find(name);
-    if (found == by_name_.end() || found->second.empty()) return std::nullopt;
-    const std::size_t index = found->second.back();
-    const auto& limits = !is_block_element(name) ? blocks_ : is_table_part(name) ? tables_ : bounds_;
-    if (!limits.empty() && limits.back() > index) return std::nullopt;
-    return index;
-  }
-
-  /// Finds the outermost element that the start tag of `next` closes.
-  std::optional<std::size_t> find_closed_by(std::string_view next) const {
-    std::optional<std::size_t> found;
-    for (std::size_t i = optional_.size(); i-- > 0;) {
-      if (!stops_.empty() && stops_.back() > optional_[i]) break;
-      if (closes_element(next, elements_[optional_[i]].name)) found = optional_[i];
-    }
-    return found;
-  }
-
- private:
-  std::vector<OpenElement> elements_;
-  std::unordered_map<std::string, std::vector<std::size_t>> by_name_;
-  // Ascending indices: block elements; bounds of end tags; tables; elements that a start tag may close; those that end
-  // the search for the latter.
-  std::vector<std::size_t> blocks_;
-  std::vector<std::size_t> bounds_;
-  std::vector<std::size_t> tables_;
-  std::vector<std::size_t> optional_;
-  std::vector<std::size_t> stops_;
-};
 
 /// Returns a comment or doctype with its end, also if the document ends within it.
 std::string complete(const HtmlToken& token) {
@@ -116,22 +44,17 @@ std::string script_end_tags(std::string_view text) {
   return fmt::format("{}{}", kEndTag, is_within_script ? kEndTag : "");
 }
 
-std::string decode_text(std::string_view text) {
-  std::string decoded = replace_bad_utf8(decode_html_references(text));
-  std::string result;
-  for (const char c : decoded) {
-    if (c == '\0') {
-      append_utf8(result, kReplacementCharacter);
-    } else {
-      result += c;
-    }
-  }
-  return result;
-}
-
 class HtmlParser {
  public:
-  explicit HtmlParser(std::string_view html) : tokenizer_(html) {}
+  HtmlParser(std::string_view html, const MarkupOptions& options)
+      : is_html_(options.syntax == MarkupSyntax::kHtml),
+        copied_names_(options.copied.begin(), options.copied.end()),
+        tokenizer_(html),
+        stack_(is_html_) {
+    if (is_html_) return;
+    block_names_ = find_xml_blocks(html);
+    tokenizer_.set_foreign(true);
+  }
 
   HtmlDocument parse() {
     while (const auto token = tokenizer_.next()) {
@@ -166,12 +89,24 @@ class HtmlParser {
       if (token.text_kind == HtmlTextKind::kData) copied_text_ = copied_.size() - token.source.size();
       return;
     }
-    const std::string text = decode_text(token.text);
+    const bool is_cdata = token.text_kind == HtmlTextKind::kCdata;
+    const std::string text = is_cdata ? std::string(token.text) : decode_html_references(token.text);
+    const auto is_object_at = [&](std::size_t offset) {
+      return text.compare(offset, kObjectCharacter.size(), kObjectCharacter) == 0;
+    };
     for (std::size_t begin = 0; begin < text.size();) {
-      const bool is_space = is_html_space(text[begin]);
       std::size_t end = begin;
-      while (end < text.size() && is_html_space(text[end]) == is_space) ++end;
-      items_.push_back({is_space ? InlineKind::kSpace : InlineKind::kText, text.substr(begin, end - begin)});
+      InlineKind kind = InlineKind::kText;
+      if (is_object_at(begin)) {
+        kind = InlineKind::kObject;
+        end += kObjectCharacter.size();
+      } else if (is_html_space(text[begin])) {
+        kind = InlineKind::kSpace;
+        while (end < text.size() && is_html_space(text[end])) ++end;
+      } else {
+        while (end < text.size() && !is_html_space(text[end]) && !is_object_at(end)) ++end;
+      }
+      items_.push_back({kind, text.substr(begin, end - begin)});
       begin = end;
     }
   }
@@ -181,24 +116,45 @@ class HtmlParser {
     if (is_copying()) {
       copy(bytes);
     } else {
-      items_.push_back({.kind = InlineKind::kMarkup, .bytes = std::move(bytes), .is_shown = is_shown});
+      items_.push_back({is_shown ? InlineKind::kObject : InlineKind::kMarkup, std::move(bytes)});
     }
   }
 
   bool begins_plaintext(const HtmlToken& start_tag) const {
-    return start_tag.name == "plaintext" && foreign_depth_ == 0;
+    return is_html_ && start_tag.name == "plaintext" && foreign_depth_ == 0;
+  }
+
+  bool is_block(std::string_view name) const {
+    return is_html_ ? is_block_element(name) : block_names_.contains(std::string(name));
+  }
+
+  bool is_foreign(std::string_view name) const { return is_html_ && has_foreign_content(name); }
+
+  /// Elements that HTML does not know may end in their start tags, as in XML: `<x id="1"/>`.
+  bool is_empty(const HtmlToken& start_tag) const {
+    if (!is_html_ || foreign_depth_ > 0 || has_foreign_content(start_tag.name)) return start_tag.is_self_closing;
+    return is_void_element(start_tag.name) || (start_tag.is_self_closing && !is_known_element(start_tag.name));
+  }
+
+  bool copies_content(const HtmlToken& start_tag) const {
+    return (is_html_ && has_untranslated_content(start_tag.name)) || copied_names_.contains(start_tag.name) ||
+           forbids_translation(start_tag);
+  }
+
+  /// Returns the bytes of a start tag, with marks instead of the texts of attributes.
+  std::string mark_attributes(const HtmlToken& token) {
+    const bool has_texts = is_html_ && !is_copying() && !forbids_translation(token);
+    return has_texts ? mark_text_attributes(token, document_.attributes) : std::string(token.source);
   }
 
   void add_start_tag(const HtmlToken& token) {
-    if (foreign_depth_ == 0) {
+    if (is_html_ && foreign_depth_ == 0) {
       if (const auto closed = stack_.find_closed_by(token.name)) close_elements(*closed);
     }
-    const bool is_foreign = foreign_depth_ > 0 || has_foreign_content(token.name);
-    const bool is_empty = is_foreign ? token.is_self_closing : is_void_element(token.name);
-    const bool is_block = !is_copying() && is_block_element(token.name);
+    const bool is_block = !is_copying() && this->is_block(token.name);
     // Nothing can stand behind plaintext, so an inline element that is copied must not go elsewhere with it.
     if (is_block || begins_plaintext(token)) end_paragraph_before_block();
-    if (is_empty) {
+    if (is_empty(token)) {
       add_empty_element(token, is_block);
     } else {
       open_element(token, is_block);
@@ -207,29 +163,31 @@ class HtmlParser {
 
   void add_empty_element(const HtmlToken& token, bool is_block) {
     if (is_block) {
-      literal_ += token.source;
-    } else if (token.name == "br" && !is_copying()) {
+      literal_ += mark_attributes(token);
+    } else if (is_html_ && token.name == "br" && !is_copying()) {
       items_.push_back({InlineKind::kLineBreak, std::string(token.source)});
     } else {
-      add_markup(std::string(token.source), !is_hidden_element(token.name) && token.name != "wbr");
+      const bool is_shown = !is_html_ || (!is_hidden_element(token.name) && token.name != "wbr");
+      add_markup(mark_attributes(token), is_shown);
     }
   }
 
   void open_element(const HtmlToken& token, bool is_block) {
+    const std::string start_tag = mark_attributes(token);
     if (is_copying()) {
-      copy(token.source);
-    } else if (has_untranslated_content(token.name) || forbids_translation(token)) {
+      copy(start_tag);
+    } else if (copies_content(token)) {
       copied_element_ = stack_.size();
-      copy(token.source);
+      copy(start_tag);
     } else if (is_block) {
-      literal_ += token.source;
+      literal_ += start_tag;
     } else {
-      items_.push_back({InlineKind::kStartTag, std::string(token.source), token.written_name});
+      items_.push_back({InlineKind::kStartTag, start_tag, token.written_name});
     }
     const std::size_t item = items_.empty() ? 0 : items_.size() - 1;
     script_text_ = {};
-    stack_.push({token.name, token.written_name, std::string(token.source), is_block, item});
-    if (has_foreign_content(token.name)) set_foreign_depth(foreign_depth_ + 1);
+    stack_.push({token.name, token.written_name, start_tag, is_block, item});
+    if (is_foreign(token.name)) set_foreign_depth(foreign_depth_ + 1);
     is_open_ended_ = is_open_ended_ || begins_plaintext(token);
   }
 
@@ -255,6 +213,7 @@ class HtmlParser {
 
   void repeat(OpenElement element) {
     element.item = items_.size();
+    element.start_tag = without_id(element.start_tag);
     items_.push_back({.kind = InlineKind::kStartTag,
                       .bytes = element.start_tag,
                       .written_name = element.written_name,
@@ -272,7 +231,7 @@ class HtmlParser {
   std::string missing_end_tag() const {
     if (is_open_ended_) return {};
     const OpenElement& element = stack_[stack_.size() - 1];
-    if (element.name == "script" && foreign_depth_ == 0) return script_end_tags(script_text_);
+    if (is_html_ && element.name == "script" && foreign_depth_ == 0) return script_end_tags(script_text_);
     return fmt::format("</{}>", element.written_name);
   }
 
@@ -289,7 +248,7 @@ class HtmlParser {
     } else {
       items_.push_back({InlineKind::kEndTag, end_tag});
     }
-    if (has_foreign_content(element.name)) set_foreign_depth(foreign_depth_ - 1);
+    if (is_foreign(element.name)) set_foreign_depth(foreign_depth_ - 1);
     stack_.pop();
   }
 
@@ -304,7 +263,7 @@ class HtmlParser {
       end_paragraph();
       literal_ += copied_;
     } else {
-      add_markup(std::move(copied_), !is_hidden_element(element.name));
+      add_markup(std::move(copied_), !is_html_ || !is_hidden_element(element.name));
     }
     copied_.clear();
   }
@@ -346,6 +305,7 @@ class HtmlParser {
   void end_paragraph() { end_paragraph(std::exchange(items_, {})); }
 
   void end_paragraph(std::vector<InlineItem> items) {
+    items = join_objects(std::move(items));
     const bool has_text = std::ranges::any_of(items, [](const auto& item) { return item.kind == InlineKind::kText; });
     if (has_text) {
       document_.paragraphs.push_back({std::exchange(literal_, {}), std::move(items)});
@@ -354,6 +314,9 @@ class HtmlParser {
     }
   }
 
+  bool is_html_;
+  std::unordered_set<std::string> copied_names_;
+  std::unordered_set<std::string> block_names_;  // elements of XML that divide its text
   HtmlTokenizer tokenizer_;
   ElementStack stack_;
   HtmlDocument document_;
@@ -369,6 +332,8 @@ class HtmlParser {
 
 }  // namespace
 
-HtmlDocument parse_html(std::string_view html) { return HtmlParser(html).parse(); }
+HtmlDocument parse_html(std::string_view html, const MarkupOptions& options) {
+  return HtmlParser(html, options).parse();
+}
 
 }  // namespace edgewise

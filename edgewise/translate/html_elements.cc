@@ -56,6 +56,42 @@ bool has_untranslated_content(std::string_view name) {
   return kNames.contains(name);
 }
 
+bool is_known_element(std::string_view name) {
+  static const Names kInline = {
+      "a",      "abbr", "acronym", "applet",   "audio", "b",        "bdi",    "bdo",    "big",     "blink",    "button",
+      "canvas", "cite", "data",    "datalist", "del",   "dfn",      "em",     "font",   "i",       "ins",      "label",
+      "map",    "mark", "marquee", "meter",    "nobr",  "noscript", "object", "output", "picture", "progress", "q",
+      "rb",     "rp",   "rt",      "rtc",      "ruby",  "s",        "select", "slot",   "small",   "span",     "strike",
+      "strong", "sub",  "sup",     "time",     "tt",    "u",        "video"};
+  return kInline.contains(name) || is_block_element(name) || is_void_element(name) || has_untranslated_content(name);
+}
+
+bool is_text_attribute(std::string_view name) {
+  return name == "title" || name == "alt" || name == "placeholder" || name == "aria-label";
+}
+
+std::string without_id(std::string_view start_tag) {
+  HtmlTokenizer tokenizer(start_tag);
+  const auto token = tokenizer.next();
+  std::string tag(start_tag);
+  if (!token || token->kind != HtmlTokenKind::kStartTag) return tag;
+  for (auto attribute = token->attributes.rbegin(); attribute != token->attributes.rend(); ++attribute) {
+    if (lower_ascii(attribute->name) != "id") continue;
+    auto begin = static_cast<std::size_t>(attribute->name.data() - start_tag.data());
+    std::size_t end = begin + attribute->name.size();
+    if (!attribute->value.empty()) {
+      end = static_cast<std::size_t>(attribute->value.data() - start_tag.data()) + attribute->value.size();
+      const char quote = start_tag[end - attribute->value.size() - 1];
+      if (quote == '"' || quote == '\'') ++end;
+    }
+    while (begin > 0 && is_html_space(start_tag[begin - 1])) --begin;
+    tag.erase(begin, end - begin);
+  }
+  return tag;
+}
+
+bool has_id(std::string_view start_tag) { return without_id(start_tag).size() < start_tag.size(); }
+
 bool has_foreign_content(std::string_view name) { return name == "svg" || name == "math"; }
 
 bool bounds_end_tags(std::string_view name) {

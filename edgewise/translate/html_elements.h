@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "edgewise/text/html_tokens.h"
@@ -35,6 +36,16 @@ bool has_optional_end_tag(std::string_view name);
 
 /// Whether the start tag of `next` closes an open element `name` (section 13.1.2.4).
 bool closes_element(std::string_view next, std::string_view name);
+
+/// Whether HTML has an element of this name.
+bool is_known_element(std::string_view name);
+
+/// Whether an attribute is a text that is shown or read out.
+bool is_text_attribute(std::string_view name);
+
+/// Returns a start tag without its attribute `id`.
+std::string without_id(std::string_view start_tag);
+bool has_id(std::string_view start_tag);
 
 /// Whether attributes say that the content must not be translated: `translate="no"`, or the class `notranslate`.
 bool forbids_translation(const HtmlToken& start_tag);

@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "edgewise/text/protected_spans.h"
+#include "edgewise/translate/html_elements.h"
+
 namespace edgewise {
 namespace {
 
@@ -34,8 +37,13 @@ class ParagraphReader {
         add_piece(PieceKind::kLineBreak, std::move(item.bytes));
         begin_line();
         break;
+      case InlineKind::kObject:
+        add_text(kObjectCharacter);
+        paragraph_.pieces.push_back({PieceKind::kObject, std::move(item.bytes),
+                                     paragraph_.text.size() - kObjectCharacter.size(), line_, element_});
+        begin_pieces_after_text();
+        break;
       case InlineKind::kMarkup:
-        if (item.is_shown) first_shown_ = std::min(first_shown_, paragraph_.pieces.size());
         add_piece(PieceKind::kMarkup, std::move(item.bytes));
         break;
     }
@@ -48,7 +56,8 @@ class ParagraphReader {
   void begin_element(InlineItem item) {
     const std::int32_t depth =
         element_ == kNoElement ? 0 : paragraph_.elements[static_cast<std::size_t>(element_)].depth + 1;
-    paragraph_.elements.push_back({item.bytes, item.written_name, element_, depth, item.is_repeated});
+    paragraph_.elements.push_back(
+        {item.bytes, item.written_name, element_, depth, item.is_repeated, has_id(item.bytes)});
     element_ = static_cast<std::int32_t>(paragraph_.elements.size()) - 1;
     add_piece(PieceKind::kStartTag, std::move(item.bytes));
   }
@@ -60,12 +69,9 @@ class ParagraphReader {
     line_has_text_ = false;
   }
 
-  void begin_pieces_after_text() {
-    first_piece_ = paragraph_.pieces.size();
-    first_shown_ = kNone;
-  }
+  void begin_pieces_after_text() { first_piece_ = paragraph_.pieces.size(); }
 
-  void add_text(const std::string& text) {
+  void add_text(std::string_view text) {
     if (line_has_text_) join_spaces();
     if (paragraph_.spans.empty() || paragraph_.spans.back().element != element_) {
       paragraph_.spans.push_back({paragraph_.text.size(), element_});
@@ -75,30 +81,23 @@ class ParagraphReader {
     begin_pieces_after_text();
   }
 
-  /// Replaces the white space since the last text by one space in the text. Markup that shows something is a space,
-  /// too.
+  /// Replaces the white space since the last text by one space in the text.
   void join_spaces() {
     std::vector<MarkupPiece>& pieces = paragraph_.pieces;
     const auto begin = pieces.begin() + static_cast<std::ptrdiff_t>(first_piece_);
     const auto is_space = [](const MarkupPiece& piece) { return piece.kind == PieceKind::kSpace; };
-    auto space = std::find_if(begin, pieces.end(), is_space);
-    if (space == pieces.end()) {
-      if (first_shown_ == kNone) return;
-      space = pieces.begin() + static_cast<std::ptrdiff_t>(first_shown_);
-    }
+    const auto space = std::find_if(begin, pieces.end(), is_space);
+    if (space == pieces.end()) return;
     paragraph_.text += ' ';
     for (auto piece = space; piece != pieces.end(); ++piece) piece->offset = paragraph_.text.size();
     pieces.erase(std::remove_if(space, pieces.end(), is_space), pieces.end());
   }
 
-  static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
-
   ParagraphText paragraph_;
   std::int32_t element_ = kNoElement;
   std::size_t line_ = 0;
   bool line_has_text_ = false;
-  std::size_t first_piece_ = 0;      // after the last text
-  std::size_t first_shown_ = kNone;  // piece after the last text that shows something
+  std::size_t first_piece_ = 0;  // after the last text
 };
 
 }  // namespace

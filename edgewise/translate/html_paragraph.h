@@ -20,15 +20,16 @@ struct InlineElement {
   std::int32_t parent = kNoElement;
   std::int32_t depth = 0;
   bool is_repeated = false;
+  bool has_id = false;
 };
 
-enum class PieceKind { kStartTag, kEndTag, kSpace, kLineBreak, kMarkup };
+enum class PieceKind { kStartTag, kEndTag, kSpace, kLineBreak, kObject, kMarkup };
 
-/// Markup between two letters of a paragraph's text.
+/// Markup between two letters of a paragraph's text, or an object in it.
 struct MarkupPiece {
   PieceKind kind = PieceKind::kMarkup;
   std::string bytes;
-  std::size_t offset = 0;             // in the text
+  std::size_t offset = 0;             // in the text; of an object: of its U+FFFC
   std::size_t line = 0;               // number of line breaks before it
   std::int32_t element = kNoElement;  // element of a tag; otherwise the innermost element around the piece
 };
@@ -41,7 +42,7 @@ struct TextSpan {
 
 /// The text of a paragraph and its markup, which refers to the text. A parent has a smaller number than its elements.
 struct ParagraphText {
-  std::string text;  // lines with line feeds between them; single spaces inside lines
+  std::string text;  // lines with line feeds between them; single spaces inside lines; U+FFFC for each object
   std::vector<TextSpan> spans;
   std::vector<InlineElement> elements;
   std::vector<MarkupPiece> pieces;  // in the order of the document, with the tags of all elements

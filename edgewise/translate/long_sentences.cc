@@ -42,7 +42,8 @@ class TextSplitter {
   TextSplitter(const Vocabulary& vocabulary, std::int64_t max_tokens)
       : vocabulary_(vocabulary), max_tokens_(max_tokens) {}
 
-  std::vector<Tokens> run(std::string_view text, const SentenceSplitter& splitter) && {
+  std::vector<FittingPart> run(std::string_view text, const SentenceSplitter& splitter) && {
+    text_ = text;
     if (try_add(text)) return std::move(parts_);
     for (const ByteRange& span : splitter.split(text)) add(text.substr(span.begin, span.end - span.begin));
     return std::move(parts_);
@@ -54,7 +55,8 @@ class TextSplitter {
     if (text.size() > kMaxBytesPerToken * static_cast<std::size_t>(max_tokens_)) return false;
     Tokens tokens = vocabulary_.encode(text);
     if (std::ssize(tokens) > max_tokens_) return false;
-    if (!tokens.empty()) parts_.push_back(std::move(tokens));
+    const auto begin = static_cast<std::size_t>(text.data() - text_.data());
+    if (!tokens.empty()) parts_.push_back({std::move(tokens), {begin, begin + text.size()}});
     return true;
   }
 
@@ -69,13 +71,14 @@ class TextSplitter {
 
   const Vocabulary& vocabulary_;
   std::int64_t max_tokens_;
-  std::vector<Tokens> parts_;
+  std::string_view text_;
+  std::vector<FittingPart> parts_;
 };
 
 }  // namespace
 
-std::vector<Tokens> split_to_fit(std::string_view text, const Vocabulary& vocabulary, std::int64_t max_tokens,
-                                 const SentenceSplitter& splitter) {
+std::vector<FittingPart> split_to_fit(std::string_view text, const Vocabulary& vocabulary, std::int64_t max_tokens,
+                                      const SentenceSplitter& splitter) {
   return TextSplitter(vocabulary, max_tokens).run(text, splitter);
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "edgewise/search/scorer.h"
+#include "edgewise/text/byte_range.h"
 #include "edgewise/text/sentence_splitter.h"
 #include "edgewise/text/vocabulary.h"
 
@@ -16,11 +17,17 @@ namespace edgewise {
 // seconds.
 inline constexpr std::size_t kMaxBytesPerToken = 64;
 
+/// A part of a text that a model accepts.
+struct FittingPart {
+  Tokens tokens;    // at least one
+  ByteRange bytes;  // the part of the text
+};
+
 /// Splits a text of more than `max_tokens` tokens into parts of at most `max_tokens`: a part for each sentence that the
 /// splitter finds. A sentence that is too long is split at white space near its middle, or else inside a word. Only
 /// white space between parts is lost. Short sentences are not merged into one part, because a model that was trained on
 /// single sentences would translate only one of them. Costs as much as encoding the text a few times.
-std::vector<Tokens> split_to_fit(std::string_view text, const Vocabulary& vocabulary, std::int64_t max_tokens,
-                                 const SentenceSplitter& splitter = SentenceSplitter());
+std::vector<FittingPart> split_to_fit(std::string_view text, const Vocabulary& vocabulary, std::int64_t max_tokens,
+                                      const SentenceSplitter& splitter = SentenceSplitter());
 
 }  // namespace edgewise

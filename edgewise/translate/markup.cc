@@ -4,12 +4,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <unordered_map>
 #include <utility>
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/escape_html.h"
-#include "edgewise/text/html_references.h"
+#include "edgewise/base/utf8.h"
+#include "edgewise/text/protected_spans.h"
+#include "edgewise/translate/html_attributes.h"
 #include "edgewise/translate/html_document.h"
+#include "edgewise/translate/html_elements.h"
 #include "edgewise/translate/html_paragraph.h"
 #include "edgewise/translate/markup_places.h"
 #include "edgewise/translate/output_words.h"
@@ -17,15 +22,81 @@
 namespace edgewise {
 namespace {
 
+/// Finds out which object each U+FFFC of a translation is: the one of the aligned token, or else the next one that no
+/// token has.
+class TextObjects {
+ public:
+  TextObjects(const ParagraphText& paragraph, const AlignedTranslation& translation)
+      : is_in_text_(paragraph.pieces.size()) {
+    for (std::size_t i = 0; i < paragraph.pieces.size(); ++i) {
+      if (paragraph.pieces[i].kind == PieceKind::kObject) objects_.push_back({paragraph.pieces[i].offset, i});
+    }
+    if (objects_.empty()) return;
+    for (const auto& [input, output] : translation.alignment) {
+      join(translation.input_tokens[static_cast<std::size_t>(input)],
+           translation.output_tokens[static_cast<std::size_t>(output)], translation.text);
+    }
+    auto next = objects_.begin();
+    for_each_object(translation.text, {0, translation.text.size()}, [&](std::size_t offset) {
+      while (next != objects_.end() && is_in_text_[next->piece]) ++next;
+      if (next != objects_.end() && !pieces_.contains(offset)) add(offset, next->piece);
+    });
+  }
+
+  /// Returns the piece that is the object at an offset of the translation; nothing if the translation has too many.
+  std::optional<std::size_t> find(std::size_t offset) const {
+    const auto found = pieces_.find(offset);
+    return found == pieces_.end() ? std::nullopt : std::optional(found->second);
+  }
+
+  const std::vector<bool>& is_in_text() const { return is_in_text_; }
+
+ private:
+  struct Object {
+    std::size_t offset;  // in the paragraph's text
+    std::size_t piece;
+  };
+
+  template <class Visit>
+  static void for_each_object(std::string_view text, const ByteRange& bytes, const Visit& visit) {
+    for (std::size_t i = text.find(kObjectCharacter, bytes.begin); i < bytes.end;
+         i = text.find(kObjectCharacter, i + 1)) {
+      visit(i);
+    }
+  }
+
+  void join(const ByteRange& input, const ByteRange& output, std::string_view text) {
+    auto object = std::ranges::lower_bound(objects_, input.begin, {}, &Object::offset);
+    for_each_object(text, output, [&](std::size_t offset) {
+      while (object != objects_.end() && object->offset < input.end && is_in_text_[object->piece]) ++object;
+      if (object == objects_.end() || object->offset >= input.end || pieces_.contains(offset)) return;
+      add(offset, object->piece);
+    });
+  }
+
+  void add(std::size_t offset, std::size_t piece) {
+    pieces_[offset] = piece;
+    is_in_text_[piece] = true;
+  }
+
+  std::vector<Object> objects_;
+  std::unordered_map<std::size_t, std::size_t> pieces_;  // by offset in the translation
+  std::vector<bool> is_in_text_;
+};
+
 /// Writes the words of a translation with their elements, and the markup between them.
 class ParagraphWriter {
  public:
   ParagraphWriter(const ParagraphText& paragraph, const AlignedTranslation& translation)
       : paragraph_(paragraph),
         text_(translation.text),
+        objects_(paragraph, translation),
         words_(join_tokens(translation)),
         elements_(elements_of_words(paragraph, translation, words_)),
-        places_(place_markup(paragraph, translation, words_, elements_)) {}
+        is_written_(paragraph.elements.size()),
+        places_(place_markup(paragraph, translation, words_, {elements_, objects_.is_in_text()})) {
+    keep_numbered_elements_open();
+  }
 
   std::string write() {
     std::size_t end = 0;
@@ -77,20 +148,50 @@ class ParagraphWriter {
     }
     std::vector<std::int32_t> opened;
     for (std::int32_t i = element; i != common; i = elements[static_cast<std::size_t>(i)].parent) opened.push_back(i);
-    for (; !opened.empty(); opened.pop_back()) html_ += elements[static_cast<std::size_t>(opened.back())].start_tag;
+    for (; !opened.empty(); opened.pop_back()) {
+      const auto number = static_cast<std::size_t>(opened.back());
+      html_ += is_written_[number] && elements[number].has_id ? without_id(elements[number].start_tag)
+                                                              : elements[number].start_tag;
+      is_written_[number] = true;
+    }
     current_ = element;
   }
 
+  /// Puts markup between two words of an element with an `id` into the element, which then needs no second start tag.
+  void keep_numbered_elements_open() {
+    const auto has_id = [&](std::int32_t element) {
+      for (; element != kNoElement; element = paragraph_.elements[static_cast<std::size_t>(element)].parent) {
+        if (paragraph_.elements[static_cast<std::size_t>(element)].has_id) return true;
+      }
+      return false;
+    };
+    for (MarkupPlace& place : places_) {
+      if (place.word == 0 || place.word >= words_.size()) continue;
+      const std::int32_t around = common_element(paragraph_.elements, elements_[place.word - 1], elements_[place.word]);
+      const bool is_within = common_element(paragraph_.elements, around, place.element) == around;
+      if (around != kNoElement && !is_within && has_id(around)) place.element = around;
+    }
+  }
+
   void write_text(const ByteRange& bytes) {
-    std::string text = text_.substr(bytes.begin, bytes.size());
-    std::erase(text, '\n');  // the line break's tag is a piece of markup
-    html_ += escape_html(text, HtmlTextPlace::kContent);
+    for (std::size_t begin = bytes.begin; begin < bytes.end;) {
+      const std::size_t end = std::min(text_.find(kObjectCharacter, begin), bytes.end);
+      std::string text = text_.substr(begin, end - begin);
+      std::erase(text, '\n');  // the line break's tag is a piece of markup
+      html_ += escape_html(text, HtmlTextPlace::kContent);
+      begin = end;
+      if (end == bytes.end) break;
+      if (const auto piece = objects_.find(end)) html_ += paragraph_.pieces[*piece].bytes;
+      begin += kObjectCharacter.size();
+    }
   }
 
   const ParagraphText& paragraph_;
   const std::string& text_;
+  TextObjects objects_;
   std::vector<OutputWord> words_;
   std::vector<std::int32_t> elements_;
+  std::vector<bool> is_written_;  // for each element whether it has begun
   std::vector<MarkupPlace> places_;
   std::size_t next_place_ = 0;
   std::int32_t current_ = kNoElement;
@@ -135,15 +236,31 @@ AlignedTranslation join_lines(std::string_view text, std::span<const AlignedTran
   return joined;
 }
 
+/// Returns the document in UTF-8, without NUL, which HTML does not allow: U+FFFD stands for both.
+std::string replace_bad_characters(std::string_view document) {
+  const std::string readable = replace_bad_utf8(document);
+  if (readable.find('\0') == std::string::npos) return readable;
+  std::string result;
+  for (const char c : readable) {
+    if (c == '\0') {
+      append_utf8(result, kReplacementCharacter);
+    } else {
+      result += c;
+    }
+  }
+  return result;
+}
+
 /// A document whose text is divided into lines.
 class MarkupDocument {
  public:
-  explicit MarkupDocument(std::string_view html) : document_(parse_html(html)) {
+  MarkupDocument(std::string_view html, const MarkupOptions& options) : document_(parse_html(html, options)) {
     for (HtmlParagraph& paragraph : document_.paragraphs) texts_.push_back(read_paragraph(std::move(paragraph.items)));
   }
 
   void append_lines_to(std::vector<std::string>& lines) const {
     for (const ParagraphText& paragraph : texts_) append_lines(lines, paragraph.text);
+    lines.insert(lines.end(), document_.attributes.begin(), document_.attributes.end());
   }
 
   /// Writes the document with the translations from number `next` on, which becomes the number behind the last one.
@@ -153,7 +270,11 @@ class MarkupDocument {
       const AlignedTranslation translation = join_lines(texts_[i].text, translations, next);
       html += document_.paragraphs[i].before + ParagraphWriter(texts_[i], translation).write();
     }
-    return html + document_.after;
+    html += document_.after;
+    if (document_.attributes.empty()) return html;
+    std::vector<std::string> values;
+    for (std::size_t i = 0; i < document_.attributes.size(); ++i) values.push_back(translations[next++].text);
+    return replace_marks(html, values);
   }
 
  private:
@@ -163,11 +284,14 @@ class MarkupDocument {
 
 }  // namespace
 
-std::vector<std::string> translate_markups(std::span<const std::string> documents, const TranslateTexts& translate) {
+std::vector<std::string> translate_markups(std::span<const std::string> documents, const TranslateTexts& translate,
+                                           const MarkupOptions& options) {
+  std::vector<std::string> readable;
+  for (const std::string& document : documents) readable.push_back(replace_bad_characters(document));
   std::vector<MarkupDocument> parsed;
   std::vector<std::string> lines;
-  for (const std::string& document : documents) {
-    parsed.emplace_back(document);
+  for (const std::string& document : readable) {
+    parsed.emplace_back(document, options);
     parsed.back().append_lines_to(lines);
   }
   const std::vector<AlignedTranslation> translations = translate(lines);
@@ -180,9 +304,9 @@ std::vector<std::string> translate_markups(std::span<const std::string> document
   return results;
 }
 
-std::string translate_markup(std::string_view html, const TranslateTexts& translate) {
+std::string translate_markup(std::string_view html, const TranslateTexts& translate, const MarkupOptions& options) {
   const std::string documents[] = {std::string(html)};
-  return std::move(translate_markups(documents, translate).front());
+  return std::move(translate_markups(documents, translate, options).front());
 }
 
 }  // namespace edgewise

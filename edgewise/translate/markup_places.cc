@@ -59,6 +59,60 @@ class UsedElements {
   std::vector<bool> is_used_;
 };
 
+/// The elements with an `id`, each of which is written once.
+class NumberedElements {
+ public:
+  explicit NumberedElements(const std::vector<InlineElement>& elements)
+      : elements_(elements), nearest_(elements.size()) {
+    for (std::size_t i = 0; i < elements.size(); ++i) {
+      const std::int32_t parent = elements[i].parent;
+      const std::int32_t outer = parent == kNoElement ? kNoElement : nearest_[index(parent)];
+      nearest_[i] = elements[i].has_id ? static_cast<std::int32_t>(i) : outer;
+    }
+  }
+
+  /// Takes words out of the elements whose other words are more and elsewhere.
+  void keep_whole(std::vector<std::int32_t>& word_elements) const {
+    std::vector<Run> longest(elements_.size());
+    std::vector<Run> last(elements_.size());
+    for (std::size_t word = 0; word < word_elements.size(); ++word) {
+      for_each_around(word_elements[word], [&](std::int32_t element) {
+        Run& run = last[index(element)];
+        if (run.size == 0 || run.begin + run.size != word) run = {word, 0};
+        ++run.size;
+        if (run.size > longest[index(element)].size) longest[index(element)] = run;
+      });
+    }
+    for (std::size_t word = 0; word < word_elements.size(); ++word) {
+      std::int32_t left = kNoElement;
+      for_each_around(word_elements[word], [&](std::int32_t element) {
+        const Run& run = longest[index(element)];
+        if (word < run.begin || word >= run.begin + run.size) left = element;
+      });
+      if (left != kNoElement) word_elements[word] = elements_[index(left)].parent;
+    }
+  }
+
+ private:
+  struct Run {
+    std::size_t begin = 0;
+    std::size_t size = 0;
+  };
+
+  /// Visits the elements with an `id` around a word, from the innermost on.
+  template <class Visit>
+  void for_each_around(std::int32_t element, const Visit& visit) const {
+    while (element != kNoElement && nearest_[index(element)] != kNoElement) {
+      element = nearest_[index(element)];
+      visit(element);
+      element = elements_[index(element)].parent;
+    }
+  }
+
+  const std::vector<InlineElement>& elements_;
+  std::vector<std::int32_t> nearest_;  // the innermost element with an `id` that is the element or around it
+};
+
 /// Finds the words that are aligned to the input tokens in front of and behind an offset of the input.
 class AlignedPlaces {
  public:
@@ -177,14 +231,14 @@ std::vector<std::int32_t> elements_of_words(const ParagraphText& paragraph, cons
     before = after;
     begin = end + 1;
   }
+  NumberedElements(paragraph.elements).keep_whole(elements);
   return elements;
 }
 
 std::vector<MarkupPlace> place_markup(const ParagraphText& paragraph, const AlignedTranslation& translation,
-                                      const std::vector<OutputWord>& words,
-                                      const std::vector<std::int32_t>& word_elements) {
+                                      const std::vector<OutputWord>& words, const WordMarkup& word_markup) {
   const std::vector<InlineElement>& elements = paragraph.elements;
-  const UsedElements used(paragraph, word_elements);
+  const UsedElements used(paragraph, word_markup.elements);
   const AlignedPlaces places(paragraph, translation, words);
   // For each element that is not used: the place of its outermost element that is not used.
   std::vector<std::optional<MarkupPlace>> unused(elements.size());
@@ -192,7 +246,7 @@ std::vector<MarkupPlace> place_markup(const ParagraphText& paragraph, const Alig
   for (std::size_t i = 0; i < paragraph.pieces.size(); ++i) {
     const auto& [kind, bytes, offset, line, element] = paragraph.pieces[i];
     const bool is_tag = kind == PieceKind::kStartTag || kind == PieceKind::kEndTag;
-    if (is_tag && used.is_used(element)) continue;
+    if (word_markup.is_in_word[i] || (is_tag && used.is_used(element))) continue;
     MarkupPlace place = places.place(i);
     if (used.is_used(element)) {
       place.element = element;

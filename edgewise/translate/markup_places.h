@@ -20,16 +20,23 @@ struct MarkupPlace {
   bool opens_element = true;          // false: written as well where the element is not open
 };
 
-/// Returns for each word the innermost element that it gets.
+/// Returns for each word the innermost element that it gets. The words of an element with an `id` are next to each
+/// other: of several runs of words, the longest keeps the element.
 std::vector<std::int32_t> elements_of_words(const ParagraphText& paragraph, const AlignedTranslation& translation,
                                             const std::vector<OutputWord>& words);
 
 /// Returns the innermost element that is around both elements or is one of them.
 std::int32_t common_element(const std::vector<InlineElement>& elements, std::int32_t a, std::int32_t b);
 
-/// Returns the places of all pieces but the tags of elements that words or line breaks have, in the order of writing.
+/// The elements and the objects of a translation's words.
+struct WordMarkup {
+  std::vector<std::int32_t> elements;  // innermost element of each word
+  std::vector<bool> is_in_word;        // for each piece of the paragraph whether it is an object that a word has
+};
+
+/// Returns the places of all pieces but objects of words and the tags of elements that words or line breaks have, in
+/// the order of writing.
 std::vector<MarkupPlace> place_markup(const ParagraphText& paragraph, const AlignedTranslation& translation,
-                                      const std::vector<OutputWord>& words,
-                                      const std::vector<std::int32_t>& word_elements);
+                                      const std::vector<OutputWord>& words, const WordMarkup& word_markup);
 
 }  // namespace edgewise

@@ -21,11 +21,9 @@ bool SentenceQueue::put(TokenizedSentence sentence) {
   entry.translated.results.resize(parts);
   for (std::size_t part = 0; part < parts; ++part) {
     part_entries_[next_id_] = {&entry, part};
-    const TokenizedSentence& tokenized = entry.translated.sentence;
-    waiting_parts_.push_back({.tokens = tokenized.parts[part],
-                              .forced = tokenized.forced,
-                              .prefix = part == 0 ? tokenized.prefix : Tokens(),
-                              .id = next_id_++});
+    SearchInput input = entry.translated.sentence.input(part);
+    input.id = next_id_++;
+    waiting_parts_.push_back(std::move(input));
   }
   has_parts_.notify_all();
   return true;

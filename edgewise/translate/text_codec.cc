@@ -9,86 +9,61 @@
 #include "edgewise/base/error.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/search/search.h"
+#include "edgewise/text/token_ranges.h"
 #include "edgewise/translate/long_sentences.h"
+#include "edgewise/translate/translated_part.h"
 
 namespace edgewise {
 namespace {
 
 constexpr std::string_view kTranslate = "translate";
 
-/// Encodes a prefix of the text that is long enough for max_input tokens, so that a text of megabytes costs little.
-Tokens encode_beginning(std::string_view text, const TextCodec& codec, bool& was_cut) {
-  const std::string_view beginning = utf8_prefix(text, static_cast<std::size_t>(codec.max_input) * kMaxBytesPerToken);
-  Tokens tokens = codec.vocabularies.input->encode(beginning);
-  was_cut = beginning.size() < text.size() || std::ssize(tokens) > codec.max_input;
-  if (std::ssize(tokens) > codec.max_input) tokens.resize(static_cast<std::size_t>(codec.max_input));
-  return tokens;
-}
-
-/// The place of a part's tokens: in its input, between the tokens around them, and in the input tokens of the sentence.
-struct PartTokens {
-  std::size_t begin = 0;   // in the part
-  std::size_t size = 0;    // without the tokens around them
-  std::size_t offset = 0;  // in the sentence
-};
-
-PartTokens locate_tokens(const Tokens& part, const SentenceFrame& frame, std::size_t offset) {
-  if (part.empty()) return {.offset = offset};
-  const std::size_t begin = frame.before.size();
-  return {begin, part.size() - begin - frame.after.size(), offset};
-}
-
-void append_texts(std::vector<std::string>& texts, std::span<const std::int64_t> tokens, const Vocabulary& vocabulary) {
+std::vector<std::string> texts_of(const Tokens& tokens, const Vocabulary& vocabulary) {
+  std::vector<std::string> texts;
   for (const std::int64_t token : tokens) texts.emplace_back(vocabulary.token_text(token));
+  return texts;
 }
 
-/// Returns how many tokens of an output are its language, which was given.
-std::size_t count_forced(const Hypothesis& hypothesis, const Tokens& forced) {
-  const bool begins =
-      hypothesis.tokens.size() >= forced.size() && std::equal(forced.begin(), forced.end(), hypothesis.tokens.begin());
-  return begins ? forced.size() : 0;
-}
-
-/// Appends a row of weights for each output token from number `first`. A part's tokens attend only to its own input.
-void append_attention(TranslatedText& text, const Hypothesis& hypothesis, std::size_t first, const PartTokens& input) {
-  const std::size_t stride = hypothesis.attention.size() / (hypothesis.tokens.size() + 1);
-  for (std::size_t token = first; token < hypothesis.tokens.size(); ++token) {
-    const auto row = hypothesis.attention.begin() + static_cast<std::ptrdiff_t>(token * stride + input.begin);
-    text.attention.push_back(
-        {static_cast<std::int64_t>(input.offset), {row, row + static_cast<std::ptrdiff_t>(input.size)}});
+/// Encodes a prefix of the text that is long enough for max_input tokens, so that a text of megabytes costs little.
+FittingPart encode_beginning(std::string_view text, const TextCodec& codec, bool& was_cut) {
+  const Vocabulary& vocabulary = *codec.vocabularies.input;
+  const std::string_view beginning = utf8_prefix(text, static_cast<std::size_t>(codec.max_input) * kMaxBytesPerToken);
+  FittingPart part = {vocabulary.encode(beginning), {0, beginning.size()}};
+  was_cut = beginning.size() < text.size() || std::ssize(part.tokens) > codec.max_input;
+  if (std::ssize(part.tokens) > codec.max_input) {
+    part.tokens.resize(static_cast<std::size_t>(codec.max_input));
+    part.bytes.end = find_token_ranges(beginning, texts_of(part.tokens, vocabulary)).back().end;
   }
+  return part;
 }
 
-void append_alignment(TranslatedText& text, const Hypothesis& hypothesis, std::size_t first, const PartTokens& input,
-                      std::int64_t output_offset) {
-  const std::vector<std::int64_t> aligned = alignment(hypothesis);
-  for (std::size_t i = first; i < aligned.size(); ++i) {
-    const std::int64_t token = aligned[i] - static_cast<std::int64_t>(input.begin);
-    if (token < 0 || token >= static_cast<std::int64_t>(input.size)) continue;  // a token around the input
-    text.alignment.push_back(
-        {token + static_cast<std::int64_t>(input.offset), output_offset + static_cast<std::int64_t>(i - first)});
-  }
+std::vector<FittingPart> encode_parts(std::string_view text, const TextCodec& codec, LongInputs long_inputs,
+                                      const SentenceSplitter& splitter, bool& was_cut) {
+  if (codec.max_input == 0) return {{codec.vocabularies.input->encode(text), {0, text.size()}}};
+  if (long_inputs == LongInputs::kCut) return {encode_beginning(text, codec, was_cut)};
+  return split_to_fit(text, *codec.vocabularies.input, codec.max_input, splitter);
 }
 
-/// Appends the hypothesis of a part.
-void append_part(TranslatedText& text, const Hypothesis& hypothesis, const Tokens& forced, const PartTokens& input,
-                 const Vocabulary& vocabulary) {
-  const std::size_t first = count_forced(hypothesis, forced);
-  const auto tokens = std::span(hypothesis.tokens).subspan(first);
-  const std::string part = vocabulary.decode(tokens);
-  if (!text.text.empty() && !part.empty()) text.text += ' ';
-  text.text += part;
-  text.log_probability += hypothesis.log_probability;
-  const auto output_offset = std::ssize(text.tokens);
-  append_texts(text.tokens, tokens, vocabulary);
-  text.token_numbers.insert(text.token_numbers.end(), tokens.begin(), tokens.end());
-  if (!hypothesis.ponder_steps.empty()) {
-    const auto steps = std::span(hypothesis.ponder_steps).subspan(first);
-    text.ponder_steps.insert(text.ponder_steps.end(), steps.begin(), steps.end());
+/// Divides the protected spans among the parts, which have no tokens around them yet.
+void add_spans(TokenizedSentence& sentence, PreparedText prepared, const std::vector<FittingPart>& parts,
+               const TextCodec& codec) {
+  if (prepared.spans.empty()) return;
+  const std::string_view text = prepared.text;
+  sentence.spans_of_parts.resize(sentence.parts.size());
+  for (std::size_t i = 0; i < sentence.parts.size(); ++i) {
+    const std::size_t begin = i == 0 ? 0 : parts[i].bytes.begin;
+    const bool is_last = i + 1 == sentence.parts.size();
+    const std::size_t end = !is_last ? parts[i + 1].bytes.begin : sentence.was_cut ? parts[i].bytes.end : text.size();
+    PartSpans& part = sentence.spans_of_parts[i];
+    part.placed =
+        find_spans_of_part(prepared.spans, text.substr(begin, end - begin), begin,
+                           texts_of(sentence.parts[i], *codec.vocabularies.input), is_last && !sentence.was_cut);
+    for (const PlacedSpan& placed : part.placed) {
+      const auto placeholder = prepared.spans[placed.span].placeholder;
+      if (placeholder) part.once.push_back(codec.placeholders.output[*placeholder]);
+    }
   }
-  if (hypothesis.attention.empty()) return;
-  append_attention(text, hypothesis, first, input);
-  append_alignment(text, hypothesis, first, input, output_offset);
+  sentence.spans = std::move(prepared.spans);
 }
 
 /// A hypothesis of each of the first parts: indices into their lists.
@@ -193,20 +168,30 @@ std::int64_t TokenizedSentence::num_tokens() const {
   return count;
 }
 
-TokenizedSentence TextCodec::encode(const TranslationRequest& request, LongInputs long_inputs) const {
-  const Vocabulary& vocabulary = *vocabularies.input;
-  const PairLanguages chosen = choose_languages(request, *this);
-  FramedInput input = frame_input(vocabulary, request.input, end_input, chosen, kTranslate);
-
-  TokenizedSentence sentence;
-  if (max_input == 0) {
-    sentence.parts = {vocabulary.encode(input.text)};
-  } else if (long_inputs == LongInputs::kCut) {
-    sentence.parts = {encode_beginning(input.text, *this, sentence.was_cut)};
-  } else {
-    sentence.parts = split_to_fit(input.text, vocabulary, max_input, SentenceSplitter(chosen.input));
+SearchInput TokenizedSentence::input(std::size_t part) const {
+  SearchInput input = {.tokens = parts[part], .forced = forced, .prefix = part == 0 ? prefix : Tokens()};
+  if (part < spans_of_parts.size() && !spans_of_parts[part].placed.empty()) {
+    input.once = spans_of_parts[part].once;
+    input.attention = true;
   }
+  return input;
+}
+
+TokenizedSentence TextCodec::encode(const TranslationRequest& request, LongInputs long_inputs) const {
+  const PairLanguages chosen = choose_languages(request, *this);
+  FramedInput input = frame_input(*vocabularies.input, request.input, end_input, chosen, kTranslate);
+  const bool protects = is_protecting && request.prefix.empty() && !find_bad_utf8(input.text);
+  PreparedText prepared;
+  if (protects) {
+    prepared = prepare_text(input.text, placeholders.input.size());
+    input.text = prepared.text;
+  }
+  TokenizedSentence sentence;
+  const std::vector<FittingPart> parts =
+      encode_parts(input.text, *this, long_inputs, SentenceSplitter(chosen.input), sentence.was_cut);
+  for (const FittingPart& part : parts) sentence.parts.push_back(part.tokens);
   if (sentence.parts.empty()) sentence.parts.emplace_back();
+  add_spans(sentence, std::move(prepared), parts, *this);
   sentence.frame = std::move(input.frame);
   for (Tokens& part : sentence.parts) add_frame(part, sentence.frame);
   sentence.forced = output_beginning(*vocabularies.output, chosen.output, kTranslate);
@@ -219,16 +204,22 @@ TokenizedSentence TextCodec::encode(const TranslationRequest& request, LongInput
 Translation TextCodec::decode(const TokenizedSentence& sentence, std::span<const std::vector<Hypothesis>> results,
                               std::int64_t n_best) const {
   const std::vector<Combination> combinations = best_combinations(results, static_cast<std::size_t>(n_best));
+  const PartDecoder decoder = {*vocabularies.output, sentence.forced, sentence.spans, has_alignments};
   Translation translation;
   translation.was_cut = sentence.was_cut;
   translation.outputs.resize(combinations.size());
   for (std::size_t part = 0; part < results.size(); ++part) {
-    const PartTokens input = locate_tokens(sentence.parts[part], sentence.frame, translation.input_tokens.size());
-    append_texts(translation.input_tokens, std::span(sentence.parts[part]).subspan(input.begin, input.size),
-                 *vocabularies.input);
+    const Tokens& framed = sentence.parts[part];
+    const std::size_t begin = framed.empty() ? 0 : sentence.frame.before.size();
+    const std::size_t size = framed.empty() ? 0 : framed.size() - begin - sentence.frame.after.size();
+    const std::span<const PlacedSpan> placed =
+        sentence.spans_of_parts.empty() ? std::span<const PlacedSpan>() : sentence.spans_of_parts[part].placed;
+    PartTokens input = append_part_tokens(translation.input_tokens, std::span(framed).subspan(begin, size), placed,
+                                          sentence.spans, *vocabularies.input);
+    input.begin = begin;
     for (std::size_t i = 0; i < translation.outputs.size(); ++i) {
       const Hypothesis& hypothesis = results[part][combinations[i].hypotheses[part]];
-      append_part(translation.outputs[i], hypothesis, sentence.forced, input, *vocabularies.output);
+      decoder.append(translation.outputs[i], hypothesis, input, placed);
       translation.outputs[i].score += hypothesis.score / static_cast<double>(results.size());
     }
   }

@@ -8,7 +8,10 @@
 
 #include "edgewise/base/fields.h"
 #include "edgewise/search/hypothesis.h"
+#include "edgewise/search/sentence_search.h"
 #include "edgewise/text/sentence_frame.h"
+#include "edgewise/translate/prepared_text.h"
+#include "edgewise/translate/span_places.h"
 #include "edgewise/translate/translation.h"
 #include "edgewise/translate/vocabulary_files.h"
 
@@ -22,6 +25,12 @@ inline constexpr auto enum_names(LongInputs) {
   return std::array{EnumName{LongInputs::kSplit, "split"}, EnumName{LongInputs::kCut, "cut"}};
 }
 
+/// The protected spans of a part of a sentence.
+struct PartSpans {
+  std::vector<PlacedSpan> placed;
+  Tokens once = {};  // placeholders that the part's output may have
+};
+
 /// A sentence as tokens: several parts for a long sentence, one empty part for a sentence without tokens.
 struct TokenizedSentence {
   std::vector<Tokens> parts;
@@ -29,8 +38,13 @@ struct TokenizedSentence {
   Tokens forced = {};        // first tokens of each part's output: its language
   Tokens prefix = {};        // next tokens of the first part's output
   bool was_cut = false;
+  std::vector<TakenSpan> spans = {};           // protected spans, which the model does not translate
+  std::vector<PartSpans> spans_of_parts = {};  // for each part; empty for a sentence without spans
 
   std::int64_t num_tokens() const;
+
+  /// Returns the input of a search for a part, with id 0.
+  SearchInput input(std::size_t part) const;
 };
 
 /// Converts text into the tokens of a model, and tokens into text.
@@ -40,12 +54,16 @@ struct TextCodec {
   std::int64_t max_input = 0;      // most tokens of an input, without those around it; 0: no limit
   std::int64_t max_positions = 0;  // positions that the model has on each side; 0: no limit
   PairLanguages languages = {};    // languages of requests that name none
+  Placeholders placeholders = {};  // tokens of both vocabularies for protected spans
+  bool is_protecting = false;      // whether text that is no language is kept (prepared_text.h)
+  bool has_alignments = true;      // whether translations have alignments and attention, if hypotheses have them
 
   /// Sets max_input to `limit`, or to the longest input for which the model has positions if that is shorter.
   void limit_input(std::int64_t limit);
 
   /// Throws Error for text that is not UTF-8, for an input or a prefix for which the model has too few positions, and
   /// for a language that is missing or that the model does not have. An input without tokens gets no tokens around it.
+  /// An input with a prefix has no protected spans, because its output may have begun with them.
   TokenizedSentence encode(const TranslationRequest& request, LongInputs long_inputs = LongInputs::kSplit) const;
 
   /// Builds the translation from the hypotheses that a search found for each part, best first. An output of a sentence

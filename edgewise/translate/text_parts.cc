@@ -2,20 +2,113 @@
 #include "edgewise/translate/text_parts.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "edgewise/base/ascii.h"
 #include "edgewise/base/utf8.h"
+#include "edgewise/text/protected_spans.h"
 #include "edgewise/text/sentence_marks.h"
 #include "edgewise/text/unicode.h"
 
 namespace edgewise {
 
-bool TextPart::needs_translation() const {
-  bool has_word = false;
-  for_each_code_point(sentence, [&](CodePoint point, std::size_t) {
-    has_word = has_word || point.size == 0 || is_letter(point.value) || is_number(point.value);
-  });
-  return has_word;
+namespace {
+
+/// Returns the run of equal marks at the beginning of a line that begins a block of code; empty if the line does not.
+std::string_view read_fence(std::string_view line) {
+  constexpr std::size_t kLength = 3;
+  const std::size_t length = line.empty() ? 0 : std::min(line.find_first_not_of(line.front()), line.size());
+  const std::string_view fence = line.substr(0, length);
+  const bool is_code = fence.starts_with("```") && line.find('`', length) == std::string_view::npos;
+  const bool is_tilde = fence.starts_with("~~~") && length == kLength;  // longer lines of tildes divide texts
+  return is_code || is_tilde ? fence : std::string_view();
 }
+
+/// Returns whether a line of subtitles says when its text is shown: `00:00:07,882 --> 00:00:10,510 align:start`.
+bool is_time_code(std::string_view line) {
+  const std::size_t arrow = line.find(" --> ");
+  return arrow != std::string_view::npos && arrow > 0 && is_digit_of_ascii(line.front()) &&
+         line.substr(0, arrow).find_first_not_of("0123456789:.,") == std::string_view::npos;
+}
+
+/// Returns whether a line gives the address of a link: `[name]: https://…`.
+bool is_link_definition(std::string_view line) {
+  const std::size_t end = line.find("]: ");
+  return line.starts_with('[') && end != std::string_view::npos && end > 1 &&
+         line.substr(0, end).find(' ') == std::string_view::npos &&
+         line.find_first_of(":/.#<", end + 3) != std::string_view::npos;
+}
+
+/// Collects the parts of a text.
+class PartList {
+ public:
+  explicit PartList(const SentenceSplitter& splitter) : splitter_(splitter) {}
+
+  void add_space(std::string_view space) { space_ += space; }
+
+  void add_copied(std::string_view text) {
+    if (!text.empty()) parts_.push_back({std::exchange(space_, {}), std::string(text), false});
+  }
+
+  /// Adds the sentences of text that begins a line or a cell.
+  void add_prose(std::string_view text) {
+    std::size_t end = 0;
+    for (ByteRange span : splitter_.split(text)) {
+      if (begins_line(text, span.begin)) span.begin += skip_marks(text.substr(span.begin, span.size()));
+      space_ += text.substr(end, span.begin - end);
+      end = span.end;
+      add_sentence(text.substr(span.begin, span.size()));
+    }
+    space_ += text.substr(end);
+  }
+
+  /// Adds a line of cells.
+  void add_row(std::string_view line) {
+    for (std::size_t begin = 0; begin < line.size();) {
+      std::size_t end = begin;
+      while (end < line.size() && (line[end] != '|' || (end > 0 && line[end - 1] == '\\'))) ++end;
+      add_prose(line.substr(begin, end - begin));
+      if (end < line.size()) space_ += '|';
+      begin = end + 1;
+    }
+  }
+
+  std::vector<TextPart> take() {
+    if (!space_.empty()) parts_.push_back({std::move(space_)});
+    return std::move(parts_);
+  }
+
+ private:
+  static bool begins_line(std::string_view text, std::size_t offset) {
+    for (; offset > 0; offset -= text_point_before(text, offset).size) {
+      const char32_t point = text_point_before(text, offset).value;
+      if (is_line_break(point)) return true;
+      if (!is_space(point) && point != 0xFEFF) return false;
+    }
+    return true;
+  }
+
+  /// Returns the bytes of the marks before a sentence; 0 if there is nothing but marks.
+  std::size_t skip_marks(std::string_view sentence) const {
+    const std::size_t size = splitter_.skip_line_marks(sentence);
+    return size < sentence.size() ? size : 0;
+  }
+
+  void add_sentence(std::string_view sentence) {
+    parts_.push_back({std::exchange(space_, {}), std::string(sentence), needs_translation(sentence)});
+  }
+
+  const SentenceSplitter& splitter_;
+  std::vector<TextPart> parts_;
+  std::string space_;  // behind the last part
+};
+
+/// Returns the end of the line that begins at `begin`, with its line feed.
+std::size_t find_line_end(std::string_view text, std::size_t begin) {
+  return std::min(text.find('\n', begin), text.size() - 1) + 1;
+}
+
+}  // namespace
 
 std::string TextPart::input() const {
   std::string line;
@@ -29,16 +122,42 @@ std::string TextPart::input() const {
   return line;
 }
 
-std::vector<TextPart> split_parts(std::string_view text, const SentenceSplitter& splitter) {
-  std::vector<TextPart> parts;
-  std::size_t end = 0;
-  for (const ByteRange& span : splitter.split(text)) {
-    parts.push_back(
-        {std::string(text.substr(end, span.begin - end)), std::string(text.substr(span.begin, span.end - span.begin))});
-    end = span.end;
+bool TextDivider::is_copied(std::string_view line) {
+  if (!fence_.empty()) {
+    const bool closes = line.starts_with(fence_) && line.find_first_not_of(fence_.front()) == std::string_view::npos;
+    if (closes) fence_.clear();
+    return true;
   }
-  if (end < text.size()) parts.push_back({std::string(text.substr(end)), ""});
-  return parts;
+  fence_ = read_fence(line);
+  return !fence_.empty() || is_time_code(line) || is_link_definition(line) || line == "WEBVTT";
+}
+
+std::vector<TextPart> TextDivider::divide(std::string_view text) {
+  PartList parts(splitter_);
+  std::size_t prose = 0;  // beginning of the text that was read and not added
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = find_line_end(text, begin);
+    const std::string_view line = text.substr(begin, end - begin);
+    const std::string_view content = strip_space(line);
+    const bool copies = is_copied(content);
+    if (copies || content.starts_with('|')) {
+      parts.add_prose(text.substr(prose, begin - prose));
+      if (copies && !content.empty()) {
+        const auto first = static_cast<std::size_t>(content.data() - line.data());
+        parts.add_space(line.substr(0, first));
+        parts.add_copied(content);
+        parts.add_space(line.substr(first + content.size()));
+      } else if (copies) {
+        parts.add_space(line);
+      } else {
+        parts.add_row(line);
+      }
+      prose = end;
+    }
+    begin = end;
+  }
+  parts.add_prose(text.substr(prose));
+  return parts.take();
 }
 
 std::string PartJoiner::translated(const TextPart& part, std::string_view output) {

@@ -8,24 +8,39 @@
 #include "edgewise/text/sentence_splitter.h"
 #include "edgewise/translate/translation.h"
 
-// A text as sentences and the white space between them, and the way back.
+// A text as sentences and what is between them, and the way back.
 
 namespace edgewise {
 
-/// White space of a text, and the sentence behind it. The last part of a text may have no sentence.
+/// A sentence of a text, and the text between it and the sentence before. The last part of a text may have no sentence.
 struct TextPart {
-  std::string space;
-  std::string sentence;
-
-  /// Returns whether the sentence has a letter or a digit. Any other sentence, such as a line of stars, is copied.
-  bool needs_translation() const;
+  std::string space;  // white space, and marks that are no part of a sentence
+  std::string sentence = {};
+  bool needs_translation = false;  // false: the sentence is copied
 
   /// Returns the sentence in one line, for a model.
   std::string input() const;
 };
 
-/// Splits a text in UTF-8. All parts joined are the text.
-std::vector<TextPart> split_parts(std::string_view text, const SentenceSplitter& splitter);
+/// Divides texts in UTF-8 into parts; all parts joined are the text. Copied are sentences without words
+/// (needs_translation in text/protected_spans.h), lines between fences of three or more backticks, or of three tildes,
+/// as Markdown has them, time codes of subtitles, and definitions of links. Marks of list items, quotations and
+/// headings at the beginning of a line, and those between the cells of a line that begins with `|`, are no part of a
+/// sentence.
+class TextDivider {
+ public:
+  explicit TextDivider(SentenceSplitter splitter) : splitter_(splitter) {}
+
+  /// Divides the next piece of a text, which ends with a line, or a whole text. A fence that is open at the end of a
+  /// piece is open at the beginning of the next one.
+  std::vector<TextPart> divide(std::string_view text);
+
+ private:
+  bool is_copied(std::string_view line);
+
+  SentenceSplitter splitter_;
+  std::string fence_;  // the fence that is open; empty: none
+};
 
 /// Joins translated parts to a text. White space stays as it is, byte for byte, with one exception: between two
 /// sentences without white space, as in Chinese, a space is inserted unless the characters around it are wide.

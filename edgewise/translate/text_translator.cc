@@ -14,11 +14,11 @@ SentenceSplitter make_splitter(const TextOptions& options, const PairLanguages& 
 }
 
 TranslationRequest make_request(const TextPart& part, const PairLanguages& languages) {
-  return {.input = part.needs_translation() ? part.input() : std::string(), .languages = languages};
+  return {.input = part.needs_translation ? part.input() : std::string(), .languages = languages};
 }
 
 std::string join(PartJoiner& joiner, const TextPart& part, const Translation& translation) {
-  return part.needs_translation() ? joiner.translated(part, translation.outputs.front().text) : joiner.copied(part);
+  return part.needs_translation ? joiner.translated(part, translation.outputs.front().text) : joiner.copied(part);
 }
 
 /// The parts of a text that were read and whose translations are missing. A thread adds parts, another thread removes
@@ -63,16 +63,16 @@ class PendingParts {
   bool is_stopped_ = false;
 };
 
-/// Splits the pieces of a text into parts.
+/// Divides the pieces of a text into parts.
 class PartSource {
  public:
-  PartSource(const TextSource& next, const SentenceSplitter& splitter) : next_(next), splitter_(splitter) {}
+  PartSource(const TextSource& next, const SentenceSplitter& splitter) : next_(next), divider_(splitter) {}
 
   std::optional<TextPart> next() {
     while (index_ == parts_.size()) {
       const auto piece = next_();
       if (!piece) return std::nullopt;
-      parts_ = split_parts(*piece, splitter_);
+      parts_ = divider_.divide(*piece);
       index_ = 0;
     }
     return std::move(parts_[index_++]);
@@ -80,7 +80,7 @@ class PartSource {
 
  private:
   const TextSource& next_;
-  SentenceSplitter splitter_;
+  TextDivider divider_;
   std::vector<TextPart> parts_;
   std::size_t index_ = 0;
 };
@@ -92,12 +92,12 @@ TextTranslation join_parts(std::span<const TextPart> parts, std::span<Translatio
   std::size_t input_end = 0;
   for (const TextPart& part : parts) {
     Translation translation;
-    if (part.needs_translation()) translation = std::move(translations[next++]);
+    if (part.needs_translation) translation = std::move(translations[next++]);
     result.text += join(joiner, part, translation);
     const ByteRange input = {input_end + part.space.size(), input_end + part.space.size() + part.sentence.size()};
     input_end = input.end;
     if (part.sentence.empty()) continue;
-    const std::size_t size = part.needs_translation() ? translation.outputs.front().text.size() : part.sentence.size();
+    const std::size_t size = part.needs_translation ? translation.outputs.front().text.size() : part.sentence.size();
     result.sentences.push_back({input, {result.text.size() - size, result.text.size()}, std::move(translation)});
   }
   return result;
@@ -108,14 +108,14 @@ TextTranslation join_parts(std::span<const TextPart> parts, std::span<Translatio
 DividedTexts::DividedTexts(std::span<const std::string> texts, const TextOptions& options)
     : languages_(options.languages) {
   const SentenceSplitter splitter = make_splitter(options, options.languages);
-  for (const std::string& text : texts) parts_.push_back(split_parts(text, splitter));
+  for (const std::string& text : texts) parts_.push_back(TextDivider(splitter).divide(text));
 }
 
 std::vector<TranslationRequest> DividedTexts::requests() const {
   std::vector<TranslationRequest> requests;
   for (const std::vector<TextPart>& text : parts_) {
     for (const TextPart& part : text) {
-      if (part.needs_translation()) requests.push_back(make_request(part, languages_));
+      if (part.needs_translation) requests.push_back(make_request(part, languages_));
     }
   }
   return requests;
@@ -127,7 +127,7 @@ std::vector<std::string> DividedTexts::gaps() const {
     std::string gap;
     for (const TextPart& part : text) {
       gap += part.space;
-      if (part.needs_translation()) {
+      if (part.needs_translation) {
         gaps.push_back(std::exchange(gap, {}));
       } else {
         gap += part.sentence;

@@ -96,6 +96,10 @@ void TranslationEngine::apply_options() {
     search_.max_length = smaller_limit(search_.max_length, max_length_for(search_, codec_.max_positions));
   }
   codec_.limit_input(codec_.max_input);
+  codec_.has_alignments = options_.alignment;
+  // A given output has its own form of all text, which scoring keeps.
+  codec_.is_protecting = options_.protect && search_.kind != SearchKind::kScoring;
+  if (codec_.is_protecting) search_.once = codec_.placeholders.output;
   // Scoring does not split long inputs, because the given output cannot be split into the parts that belong to them.
   if (search_.kind == SearchKind::kScoring) codec_.max_input = 0;
   check_options(search_, codec_.vocabularies.output->size());
@@ -109,6 +113,7 @@ void TranslationEngine::apply_vocabulary_rules() {
   check_sentence_options(*codec_.vocabularies.input, *codec_.vocabularies.output, codec_.end_input, codec_.languages,
                          "Translator");
   const SentenceRules& rules = codec_.vocabularies.output->rules();
+  codec_.placeholders = find_placeholders(*codec_.vocabularies.input, *codec_.vocabularies.output);
   search_.begin_token = rules.special.begin;
   search_.end_token = rules.special.end;
   for (const std::int64_t token : rules.forbidden) {

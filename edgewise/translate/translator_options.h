@@ -33,6 +33,7 @@ struct TranslatorOptions {
   bool alignment = false;                                   // whether translations have alignments and attention
   CrossHeads recorded_heads = {};                           // attention heads that alignments are made from
   bool allow_unknown = false;                               // whether `<unknown>` may appear in an output
+  bool protect = true;                                      // whether text that is no language is kept as it is
   std::int64_t max_pending_sentences = 4096;                // sentences of a stream that are read and not yet returned
   std::int64_t max_pending_tokens = std::int64_t{1} << 20;  // input tokens of these sentences
   const StopRequest* stop = nullptr;  // read while weights are packed and in each step; may be null
@@ -55,6 +56,10 @@ struct TranslatorOptions {
     field("long_inputs", self.long_inputs,
           "treatment of inputs above max_input: split at sentence ends, or cut off at the end");
     field("allow_unknown", self.allow_unknown, "allow the token <unknown> in outputs");
+    field(
+        "protect", self.protect,
+        "copy inputs without words (numbers, codes, marks), keep addresses, placeholders, long numbers, emoji and code "
+        "of an input byte for byte, and remove invisible characters; false: the model reads all text as it is");
     field("batch_sentences", self.capacity.sentences, "most sentences that a worker translates at a time",
           at_least(1).at_most(1e6));
     field("batch_tokens", self.capacity.tokens, "most input tokens that a worker translates at a time; 0: no limit",

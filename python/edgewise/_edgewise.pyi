@@ -70,6 +70,7 @@ class Translator:
     max_input: most tokens of an input; 0: no limit but that of a model with learned positions; by default the limit of training
     long_inputs: treatment of inputs above max_input: split at sentence ends, or cut off at the end
     allow_unknown: allow the token <unknown> in outputs
+    protect: copy inputs without words (numbers, codes, marks), keep addresses, placeholders, long numbers, emoji and code of an input byte for byte, and remove invisible characters; false: the model reads all text as it is
     batch_sentences: most sentences that a worker translates at a time
     batch_tokens: most input tokens that a worker translates at a time; 0: no limit
     workers: searches that run in parallel and share the cores
@@ -113,6 +114,7 @@ class Translator:
         max_input: int | None = ...,
         long_inputs: Literal["split", "cut"] = ...,
         allow_unknown: bool = ...,
+        protect: bool = ...,
         batch_sentences: int = ...,
         batch_tokens: int = ...,
         workers: int = ...,

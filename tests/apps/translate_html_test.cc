@@ -85,8 +85,8 @@ TEST_F(TranslateHtmlProgram, RefusesBytesThatAreNotUtf8OrReplacesThem) {
       run({"translate", "--model", "run", "--html", "--bad-text", "replace"}, {.input = "<hr \xFF><p>a\xFF</p>"});
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_EQ(result.errors,
-            "translate: standard input has a byte that is not UTF-8 at 4; such bytes in text are replaced by U+FFFD\n");
-  EXPECT_TRUE(result.output.starts_with("<hr \xFF><p>")) << result.output;
+            "translate: standard input has a byte that is not UTF-8 at 4; such bytes are replaced by U+FFFD\n");
+  EXPECT_TRUE(result.output.starts_with("<hr \uFFFD><p>")) << result.output;
 }
 
 TEST_F(TranslateHtmlProgram, SelectsTheAttentionThatAlignsWords) {

@@ -55,7 +55,7 @@ TEST_F(TranslateTextProgram, SplitsByTheLanguageOfTheText) {
 TEST_F(TranslateTextProgram, JoinsWrappedLines) {
   const std::string text = "a\nb\r\nc. d\n\n\n- a\n- b\n";
   EXPECT_EQ(translate(text, {"--line-breaks", "space"}),
-            sentence("a b c.") + " " + sentence("d") + "\n\n\n" + sentence("- a") + "\n" + sentence("- b") + "\n");
+            sentence("a b c.") + " " + sentence("d") + "\n\n\n" + "- " + sentence("a") + "\n- " + sentence("b") + "\n");
   EXPECT_EQ(translate(text, {"--line-breaks", "end"}), translate(text));
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,11 @@ void read_html(std::string_view bytes) {
   require(find_bad_nesting(reversed).empty());
   std::vector<std::string> texts = texts_of(bytes);
   for (std::string& text : texts) text = reversed_words(text);
-  require(texts_of(reversed) == texts);
+  // The texts of attributes go where their tags go.
+  std::vector<std::string> found = texts_of(reversed);
+  std::ranges::sort(texts);
+  std::ranges::sort(found);
+  require(found == texts);
 }
 
 }  // namespace edgewise::fuzz

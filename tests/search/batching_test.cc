@@ -13,13 +13,17 @@ namespace {
 constexpr std::int64_t kVocabulary = 12;
 
 RC_GTEST_PROP(Search, ResultOfASentenceIsIndependentOfOtherSentences, ()) {
-  const SearchOptions options = arbitrary_search_options(kVocabulary, 5);
+  SearchOptions options = arbitrary_search_options(kVocabulary, 5);
+  if (*rc::gen::arbitrary<bool>()) options.once = {5, 6};
   const auto seed = *rc::gen::arbitrary<std::uint64_t>();
   const auto token = rc::gen::inRange<std::int64_t>(0, kVocabulary);
   std::vector<SearchInput> inputs;
   for (const Tokens& tokens : *rc::gen::container<std::vector<Tokens>>(rc::gen::container<Tokens>(token))) {
     const auto size = *rc::gen::inRange<std::size_t>(0, 4);
-    inputs.push_back({.tokens = tokens, .prefix = *rc::gen::container<Tokens>(size, token)});
+    inputs.push_back({.tokens = tokens,
+                      .prefix = *rc::gen::container<Tokens>(size, token),
+                      .once = {*token},
+                      .attention = *rc::gen::arbitrary<bool>()});
   }
   const SearchCapacity capacity{.sentences = *rc::gen::inRange<std::int64_t>(1, 6),
                                 .tokens = *rc::gen::inRange<std::int64_t>(0, 12)};

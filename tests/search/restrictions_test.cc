@@ -16,7 +16,8 @@ std::map<std::int64_t, Restriction> restrictions_of(const SearchOptions& options
                                                     bool is_too_short = false) {
   std::map<std::int64_t, Restriction> found;
   const auto rules = make_search_rules(options, kVocabulary);
-  for (const auto& [token, restriction] : restricted_tokens(*rules, path, is_too_short)) found[token] = restriction;
+  for (const auto& [token, restriction] : restricted_tokens(*rules, path, {.is_too_short = is_too_short}))
+    found[token] = restriction;
   return found;
 }
 
@@ -27,6 +28,17 @@ TEST(RestrictedTokens, CompleteNGramsOfTheOutput) {
             (Expected{{6, Restriction::kForbidden}, {7, Restriction::kForbidden}}));
   EXPECT_EQ(restrictions_of({.no_repeat_ngram = 1}, {kBegin, 5}), (Expected{{5, Restriction::kForbidden}}));
   EXPECT_EQ(restrictions_of({.no_repeat_ngram = 3}, {kBegin, 5, 5}), Expected());
+}
+
+TEST(RestrictedTokens, IncludeATokenThatMayOccurOnceUnlessTheInputHasItAndTheOutputHasNot) {
+  const auto rules = make_search_rules({.once = {7, 8, 9}}, kVocabulary);
+  Expected found;
+  const Tokens path = {kBegin, 5, 8};
+  const Tokens once = {7, 8};
+  for (const auto& [token, restriction] : restricted_tokens(*rules, path, {.once = once})) {
+    found[token] = restriction;
+  }
+  EXPECT_EQ(found, (Expected{{8, Restriction::kForbidden}, {9, Restriction::kForbidden}}));
 }
 
 TEST(RestrictedTokens, CountTheBeginTokenUnderTheRulesOfHuggingFaceAlone) {

@@ -40,6 +40,8 @@ Tokens draw_words(std::int64_t vocabulary, SearchOptions& options) {
       options.only.insert(options.only.end(), others.begin(), others.begin() + 3);
       options.never.assign(others.begin(), others.begin() + 4);
   }
+  // Tokens that may not follow anyway, so that the results are those without this option.
+  if (*rc::gen::arbitrary<bool>()) options.once.assign(others.begin(), others.begin() + 1);
   return words;
 }
 

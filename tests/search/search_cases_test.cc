@@ -23,6 +23,7 @@ std::map<std::string, std::string> values_of(const SearchOptions& options) {
   values["end_token"] = std::to_string(options.end_token);
   values["never"] = fmt::format("{}", options.never);
   values["only"] = fmt::format("{}", options.only);
+  values["once"] = fmt::format("{}", options.once);
   values["attention"] = std::to_string(static_cast<int>(options.attention));
   return values;
 }

@@ -50,6 +50,15 @@ TEST(DeepL, TranslatesHtml) {
               testing::HasSubstr(R"("text": "<i>a</i> b")"));
 }
 
+TEST(DeepL, KeepsTheTagsOfXmlAndTheContentOfIgnoredTags) {
+  CopyingServer server;
+  EXPECT_THAT(server
+                  .post_json("/v2/translate", R"({"text": ["<d>a <x id='1'/> <k>b q</k></d>"], "target_lang": "DE",
+                                              "source_lang": "EN", "tag_handling": "xml", "ignore_tags": "j, k"})")
+                  .body,
+              testing::HasSubstr(R"("text": "<d>a <x id='1'/> <k>b q</k></d>")"));
+}
+
 TEST(DeepL, JoinsLinesIfSentencesMayHaveSeveral) {
   CopyingServer server;
   const auto translate = [&](const std::string& split) {
@@ -77,7 +86,7 @@ TEST(DeepL, RefusesWhatItDoesNotHave) {
   EXPECT_EQ(error(good + R"(, "formality": "polite")"), R"({"message": "Value for 'formality' not supported."})");
   EXPECT_EQ(error(good + R"(, "glossary_id": "g")"),
             R"({"message": "glossary_id is set, but this server has no glossaries"})");
-  EXPECT_EQ(error(good + R"(, "tag_handling": "xml")"), R"({"message": "tag_handling is xml, needs html"})");
+  EXPECT_EQ(error(good + R"(, "tag_handling": "sgml")"), R"({"message": "tag_handling is sgml, needs html or xml"})");
   EXPECT_EQ(error(good + R"(, "split_sentences": "2")"),
             R"({"message": "split_sentences is 2, needs 0, 1 or nonewlines"})");
 }

@@ -18,7 +18,7 @@ using testing::ElementsAre;
 std::vector<std::string> parts_of(const std::string& text, std::int64_t most) {
   const auto vocabulary = make_word_vocabulary(text);
   std::vector<std::string> parts;
-  for (const Tokens& part : split_to_fit(text, *vocabulary, most)) parts.push_back(vocabulary->decode(part));
+  for (const auto& part : split_to_fit(text, *vocabulary, most)) parts.push_back(vocabulary->decode(part.tokens));
   return parts;
 }
 
@@ -59,10 +59,10 @@ RC_GTEST_PROP(SplitToFit, KeepsAllTokensAndRespectsTheLimit, ()) {
   const auto vocabulary = make_word_vocabulary("a b. c! é … 。 d");
 
   Tokens together;
-  for (const Tokens& part : split_to_fit(text, *vocabulary, most)) {
-    RC_ASSERT(!part.empty());
-    RC_ASSERT(std::ssize(part) <= most);
-    together.insert(together.end(), part.begin(), part.end());
+  for (const auto& part : split_to_fit(text, *vocabulary, most)) {
+    RC_ASSERT(!part.tokens.empty());
+    RC_ASSERT(std::ssize(part.tokens) <= most);
+    together.insert(together.end(), part.tokens.begin(), part.tokens.end());
   }
 
   RC_ASSERT(together == vocabulary->encode(text));
@@ -74,9 +74,9 @@ TEST(SplitToFit, SplitsMegabytesWithoutASpace) {
   const std::string text(2'000'000, 'a');
 
   std::size_t tokens = 0;
-  for (const Tokens& part : split_to_fit(text, *vocabulary, 200)) {
-    EXPECT_LE(part.size(), 200u);
-    tokens += part.size();
+  for (const auto& part : split_to_fit(text, *vocabulary, 200)) {
+    EXPECT_LE(part.tokens.size(), 200u);
+    tokens += part.tokens.size();
   }
 
   EXPECT_EQ(tokens, text.size());

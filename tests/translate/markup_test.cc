@@ -66,7 +66,7 @@ TEST(Markup, CharactersThatBrowsersShowStayWithTheirWordThoughNoTokenHasThem) {
   EXPECT_EQ(reversed("one <img>\vtwo"), "<img>\vtwo one");
   EXPECT_EQ(copied("<b>one\v</b>"), "<b>one\v</b>");
   EXPECT_EQ(copied("\v<br>one<br>\v\v<br>two"), "\v<br>one<br>\v\v<br>two");
-  EXPECT_EQ(copied("\vone<b>two<code>c</code></b>"), "<b><code>c</code></b>\vonetwo");
+  EXPECT_EQ(copied("\vone<b>two<code>c</code></b>"), "<b></b>\vonetwo<code>c</code>");
 }
 
 TEST(Markup, InlineTagsAreNoWhiteSpace) {
@@ -74,10 +74,53 @@ TEST(Markup, InlineTagsAreNoWhiteSpace) {
   EXPECT_EQ(texts_of("one<!-- two -->three"), Texts{"onethree"});
 }
 
-TEST(Markup, AnImageSeparatesWords) {
-  EXPECT_EQ(texts_of("one<img src=x>two"), Texts{"one two"});
-  EXPECT_EQ(copied("one<img src=x>two"), "one <img src=x>two");
-  EXPECT_EQ(copied("one <img src=x> two"), "one <img src=x>two");
+TEST(Markup, AnObjectIsACharacterOfItsLineAndKeepsTheSpacesOnBothSides) {
+  EXPECT_EQ(texts_of("one<img src=x>two"), Texts{"one\uFFFCtwo"});
+  EXPECT_EQ(copied("one<img src=x>two"), "one<img src=x>two");
+  EXPECT_EQ(copied("one <img src=x> two"), "one <img src=x> two");
+  EXPECT_EQ(copied("Ask <span translate=no>Ada</span> about <code>a</code>, <code>b</code> and <svg></svg>."),
+            "Ask <span translate=no>Ada</span> about <code>a</code>, <code>b</code> and <svg></svg>.");
+}
+
+TEST(Markup, AnElementWithoutLettersIsAnObject) {
+  EXPECT_EQ(
+      texts_of("old houses.<sup id=r><a href=#n>[1]</a></sup> H<sub>2</sub>O 5<sup>2</sup> <b>7</b> a<sup>*</sup>"),
+      Texts{"old houses.\uFFFC H\uFFFCO 5\uFFFC \uFFFC a\uFFFC"});
+  EXPECT_EQ(reversed("one <b>5 &lt; 6</b> two"), "two <b>5 &lt; 6</b> one");
+  EXPECT_EQ(texts_of("one<b>!</b> <i>two</i> <b></b>"), Texts{"one! two"});
+}
+
+TEST(Markup, AnObjectThatATranslationLosesOrRepeatsIsWrittenOnce) {
+  EXPECT_EQ(translate_markup("one <img id=1> two <img id=2> end", fixed_words({{"a", "b", "c"}, {0, 2, 4}})),
+            "a <img id=1>b <img id=2>c");
+  EXPECT_EQ(translate_markup("one <img id=1> two", fixed_words({{"a", "\uFFFC", "\uFFFC", "b"}, {0, 1, 1, 2}})),
+            "a <img id=1>  b");
+}
+
+TEST(Markup, AnElementWithAnIdIsWrittenOnce) {
+  EXPECT_EQ(translate_markup("<b id=x>not one</b> word", fixed_words({{"ne", "mot", "pas"}, {0, 2, 1}})),
+            "<b id=x>ne</b> mot pas");
+  EXPECT_EQ(copied("<b>one <i id=x class=y>two</b> three</i>"),
+            "<b>one <i id=x class=y>two</i></b> <i class=y>three</i>");
+}
+
+TEST(Markup, TextsOfAttributesAreTranslated) {
+  EXPECT_EQ(in_capitals("<p title='a &amp; \"b\"'>x <img alt=one id=q> <a aria-label=\"two  words\" title=5>y</a></p>"
+                        "<input placeholder=three><div translate=no title=four></div>"),
+            "<p title=\"A &amp; &quot;B&quot;\">X <img alt=\"ONE\" id=q> <a aria-label=\"TWO WORDS\" title=5>Y</a></p>"
+            "<input placeholder=\"THREE\"><div translate=no title=four></div>");
+}
+
+TEST(Markup, ElementsThatHtmlDoesNotKnowMayEndThemselves) {
+  EXPECT_EQ(reversed("<p>one <x id=\"1\"/> two <b/>three</b></p>"), "<p><b/>three</b> two <x id=\"1\"/> one</p>");
+}
+
+TEST(Markup, XmlHasInlineElementsBesideTextAndBlocksElsewhere) {
+  const MarkupOptions xml = {.syntax = MarkupSyntax::kXml, .copied = {"keep"}};
+  const std::string document =
+      "<doc><title>one <g id=\"1\">two</g></title><p>br<br/>x <keep>four</keep><![CDATA[ a < b]]></p></doc>";
+  EXPECT_EQ(translate_markup(document, each_word(capitals), xml),
+            "<doc><title>ONE <g id=\"1\">TWO</g></title><p>BR<br/>X <keep>four</keep> A &lt; B</p></doc>");
 }
 
 TEST(Markup, ALineBreakStaysBetweenTheTranslationsOfItsLines) {
@@ -140,24 +183,24 @@ TEST(Markup, WhiteSpaceAtTheEndOfALineStaysThereWhenTheTagsAroundItGoElsewhere) 
 TEST(Markup, VoidElementsAndCommentsStandAtTheWordsOfTheirNeighbours) {
   EXPECT_EQ(reversed("one <img src=x>two end"), "end <img src=x>two one");
   EXPECT_EQ(reversed("one<!--c--> two end"), "end two one<!--c-->");
-  EXPECT_EQ(reversed("<img src=x> one two <!--c-->"), "<img src=x> two one <!--c-->");
+  EXPECT_EQ(reversed("<img src=x> one two <!--c-->"), "two one <img src=x> <!--c-->");
 }
 
 TEST(Markup, EmptyElementsStayInTheirOrder) {
   const std::string html =
-      "<p id=1>hello <img id=1.1><span id=1.2><u id=1.2.1></u><b id=1.2.2></b><img id=1.2.3>world</span></p>";
+      "<p id=1>hello <img id=1.1> <span id=1.2><u id=1.2.1></u><b id=1.2.2></b><img id=1.2.3> world</span></p>";
   EXPECT_EQ(copied(html), html);
 }
 
 TEST(Markup, ScriptsStylesAndCodeAreCopied) {
+  for (const std::string markup : {"<script>if (a < b) c = \"</p>\";</script>", "<style>p > b { }</style>"}) {
+    EXPECT_EQ(in_capitals("<p>one " + markup + " two</p>"), "<p>ONE " + markup + "TWO</p>");
+  }
   for (const std::string markup :
-       {"<script>if (a < b) c = \"</p>\";</script>", "<style>p > b { }</style>", "<code>x <b>&lt;</b></code>",
-        "<kbd>q</kbd>", "<svg><path d=1 /><title>a</title><![CDATA[ </svg> ]]></svg>", "<textarea> a <b> </textarea>",
-        "<span translate=No>name</span>", "<i class='x NoTranslate'>n<i>o</i></i>", "<math><mi>x</mi></math>",
-        "<var><var>y</var></var>"}) {
-    EXPECT_EQ(in_capitals("<p>one " + markup + " two</p>"),
-              in_capitals("<p>one </p>").substr(0, 7) + markup + "TWO</p>")
-        << markup;
+       {"<code>x <b>&lt;</b></code>", "<kbd>q</kbd>", "<svg><path d=1 /><title>a</title><![CDATA[ </svg> ]]></svg>",
+        "<textarea> a <b> </textarea>", "<span translate=No>name</span>", "<i class='x NoTranslate'>n<i>o</i></i>",
+        "<math><mi>x</mi></math>", "<var><var>y</var></var>"}) {
+    EXPECT_EQ(in_capitals("<p>one " + markup + " two</p>"), "<p>ONE " + markup + " TWO</p>");
   }
 }
 
@@ -219,8 +262,10 @@ TEST(Markup, MarkupThatTheDocumentCutsOffIsEnded) {
   EXPECT_EQ(copied("<p>one<plaintext></p>"), "<p>one</p><plaintext></p>");
 }
 
-TEST(Markup, BytesThatAreNoUtf8BecomeReplacementCharacters) {
-  EXPECT_EQ(copied(std::string("<b \xFF>a\xFF\0</b>", 11)), "<b \xFF>a\uFFFD\uFFFD</b>");
+TEST(Markup, BytesThatAreNoUtf8AndNulBecomeReplacementCharacters) {
+  EXPECT_EQ(copied(std::string("<b \xFF>a\xFF\0</b>", 11)), "<b \uFFFD>a\uFFFD\uFFFD</b>");
+  EXPECT_EQ(copied(std::string("<b\0>a</b\0>", 10)), "<b\uFFFD>a</b\uFFFD>");
+  EXPECT_EQ(copied("<p>a<script>'\xFF'</script></p>"), "<p>a<script>'\uFFFD'</script></p>");
 }
 
 TEST(Markup, ManyNestedElementsNeedNoStackAndLinearTime) {

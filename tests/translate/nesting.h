@@ -23,7 +23,8 @@ inline std::string find_bad_nesting(std::string_view html) {
     if (token->kind == HtmlTokenKind::kStartTag) {
       if (token->name == "plaintext" && foreign == 0) return {};
       const bool is_foreign = foreign > 0 || has_foreign_content(token->name);
-      if (is_foreign ? token->is_self_closing : is_void_element(token->name)) continue;
+      const bool ends_itself = token->is_self_closing && (is_foreign || !is_known_element(token->name));
+      if (ends_itself || (!is_foreign && is_void_element(token->name))) continue;
       open.push_back(token->name);
       foreign += has_foreign_content(token->name) ? 1 : 0;
     } else if (token->kind == HtmlTokenKind::kEndTag) {

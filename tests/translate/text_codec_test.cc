@@ -10,6 +10,7 @@
 
 #include "tests/support/error_of.h"
 #include "tests/text/mapped_testing.h"
+#include "tests/translate/copying_model.h"
 #include "tests/translate/words.h"
 
 namespace edgewise {
@@ -169,6 +170,113 @@ TEST(TextCodec, LimitsInputsToPositionsWithTheTokensAroundThem) {
   codec.max_positions = 10;
   codec.limit_input(0);
   EXPECT_EQ(codec.max_input, 8);
+}
+
+/// Returns the translation by a model that copies words, of which the text has the vocabulary.
+Translation translated(const std::string& words, const std::string& input, TranslatorOptions options = {}) {
+  Translator translator = copying_translator(words, std::move(options));
+  return translator.translate(input);
+}
+
+TEST(TextCodec, CopiesAnInputWithoutWords) {
+  for (const std::string input : {"1", " 31. ", "417.93 \u20AC", "-", "(\u2026)", "\u3000*", "https://a.org", "A4"}) {
+    EXPECT_EQ(translated("a b", input).outputs.at(0).text, input);
+  }
+  EXPECT_EQ(translated("a b", " \u3000").outputs.at(0).text, "");
+  const Translation found = translated("a b", "12:30", {.alignment = true});
+  EXPECT_THAT(found.input_tokens, ElementsAre("12:30"));
+  EXPECT_THAT(found.outputs.at(0).tokens, ElementsAre("12:30"));
+  EXPECT_THAT(found.outputs.at(0).alignment, ElementsAre(AlignedPair{0, 0}));
+}
+
+TEST(TextCodec, PutsASpanThatTheModelDoesNotReadBackWithTheSpacesOfTheInput) {
+  const std::string words = "see file. file, now (see) it";
+  for (const std::string input :
+       {"see https://a.org now", "{x} see file.", "see {x}{y} file.", "see %s %d file.", "see it {x}",
+        "see \"a.txt\" now", "see (a.txt) now", "**see** file. [now](b.md) it", "<b>see</b> <x id='1'/> it"}) {
+    EXPECT_EQ(translated(words, input).outputs.at(0).text, input);
+  }
+}
+
+TEST(TextCodec, PutsASpanBetweenAWordAndItsMark) {
+  const std::vector<std::string> characters = {"se, now.()"};
+  const auto vocabulary = build_vocabulary({std::span(characters)}, {.kind = VocabularyKind::kCharacters});
+  Translator translator = copying_translator(TextCodec{.vocabularies = {vocabulary, vocabulary}});
+  for (const std::string input : {"see {x}, now", "see {x}.", "now (see {x}) {y}, see", "{x}, see now {y}"}) {
+    EXPECT_EQ(translator.translate(input).outputs.at(0).text, input);
+  }
+}
+
+TEST(TextCodec, NumbersSpansWithTheTokens) {
+  const Translation found = translated("a b c", "a {x} b", {.alignment = true});
+  EXPECT_THAT(found.input_tokens, ElementsAre("a", "{x}", "b"));
+  const TranslatedText& output = found.outputs.at(0);
+  EXPECT_THAT(output.tokens, ElementsAre("a", "{x}", "b"));
+  EXPECT_EQ(output.token_numbers.at(1), kSpecial.unknown);
+  EXPECT_THAT(output.alignment, ElementsAre(AlignedPair{0, 0}, AlignedPair{1, 1}, AlignedPair{2, 2}));
+  EXPECT_THAT(output.attention,
+              ElementsAre(AttentionRow{0, {1, 0, 0}}, AttentionRow{0, {0, 1, 0}}, AttentionRow{0, {0, 0, 1}}));
+}
+
+TEST(TextCodec, GivesNoAlignmentsThatWereNotRequested) {
+  const TranslatedText output = translated("a b", "a {x} b").outputs.at(0);
+  EXPECT_EQ(output.text, "a {x} b");
+  EXPECT_TRUE(output.alignment.empty());
+  EXPECT_TRUE(output.attention.empty());
+}
+
+TEST(TextCodec, KeepsEachSpanOnceInALongInputThatIsSplitOrCut) {
+  const std::string words = "a b. c d. e f";
+  EXPECT_EQ(translated(words, "a {1} b. c {2} d. e {3} f", {.max_input = 2}).outputs.at(0).text,
+            "a {1} b. c {2} d. e {3} f");
+  const Translation cut = translated(words, "a {1} b. c {2} d.", {.max_input = 2, .long_inputs = LongInputs::kCut});
+  EXPECT_TRUE(cut.was_cut);
+  EXPECT_EQ(cut.outputs.at(0).text, "a {1} b.");
+}
+
+TEST(TextCodec, ReadsAPlaceholderOfTheVocabularyForEachOfTheFirstFourSpans) {
+  const std::string words = "a b \uE001 \uE002 \uE003 \uE004";
+  const auto vocabulary = make_word_vocabulary(words);
+  TextCodec codec = {.vocabularies = {vocabulary, vocabulary}, .is_protecting = true};
+  codec.placeholders = find_placeholders(*vocabulary, *vocabulary);
+  const TokenizedSentence sentence = codec.encode({.input = "a {1} {2} b {3} {4} {5} a"});
+  EXPECT_EQ(sentence.parts.at(0), vocabulary->encode("a \uE001 \uE002 b \uE003 \uE004 a"));
+  EXPECT_EQ(sentence.input(0).once.size(), 4U);
+  EXPECT_EQ(translated(words, "a {1} {2} b {3} {4} {5} a").outputs.at(0).text, "a {1} {2} b {3} {4} {5} a");
+}
+
+TEST(TextCodec, PlacesASpanWhosePlaceholderTheOutputLacks) {
+  const auto vocabulary = make_word_vocabulary("a b \uE001 \uE002");
+  TextCodec codec = {.vocabularies = {vocabulary, vocabulary}, .is_protecting = true};
+  codec.placeholders = find_placeholders(*vocabulary, *vocabulary);
+  const TokenizedSentence sentence = codec.encode({.input = "a {1} b"});
+  Hypothesis hypothesis = make_hypothesis(vocabulary->encode("a b"), -1);
+  hypothesis.attention = {1, 0, 0, 0, 0, 1, 0, 0, 1};
+  EXPECT_EQ(codec.decode(sentence, std::vector<std::vector<Hypothesis>>{{hypothesis}}, 1).outputs.at(0).text,
+            "a {1} b");
+}
+
+TEST(TextCodec, PutsASpanAtTheEndOfASentenceInFrontOfItsMarkWhateverTheAlignmentOfTheMark) {
+  const std::vector<std::string> characters = {"ab ."};
+  const auto vocabulary = build_vocabulary({std::span(characters)}, {.kind = VocabularyKind::kCharacters});
+  TextCodec codec = {.vocabularies = {vocabulary, vocabulary}, .is_protecting = true};
+  const TokenizedSentence sentence = codec.encode({.input = "a b {1}."});
+  Hypothesis hypothesis = make_hypothesis(vocabulary->encode("a b."), -1);
+  hypothesis.attention = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 1};  // the mark is aligned to b
+  EXPECT_EQ(codec.decode(sentence, std::vector<std::vector<Hypothesis>>{{hypothesis}}, 1).outputs.at(0).text,
+            "a b {1}.");
+}
+
+TEST(TextCodec, RemovesInvisibleCharactersFromWords) {
+  EXPECT_EQ(translated("open door", "o\u00ADpen do\u200Bor\uFE0F").outputs.at(0).text, "open door");
+}
+
+TEST(TextCodec, PassesTextAsItIsWithoutProtectionAndWithAPrefix) {
+  EXPECT_EQ(translated("a 1 {x}", "a 1 {x}", {.protect = false}).input_tokens.size(), 3U);
+  EXPECT_EQ(translated("1", "1", {.protect = false}).outputs.at(0).token_numbers.at(0), 4);
+  TextCodec codec = four_word_codec();
+  codec.is_protecting = true;
+  EXPECT_TRUE(codec.encode({.input = "a {x}", .prefix = "a"}).spans.empty());
 }
 
 TEST(TextCodec, KeepsForEachOutputTokenTheAttentionToItsPartAndNoMore) {

@@ -46,18 +46,36 @@ std::string translated(std::string_view text, const TextOptions& options = {.lan
 
 TEST(TranslateText, TranslatesEachSentenceAndKeepsEverythingBetween) {
   EXPECT_EQ(translated("  Mr. Smith came.\tHe sat.\r\n\r\n\n A title\n- one\u00A0\n"),
-            "  <Mr. Smith came.>\t<He sat.>\r\n\r\n\n <A title>\n<- one>\u00A0\n");
+            "  <Mr. Smith came.>\t<He sat.>\r\n\r\n\n <A title>\n- <one>\u00A0\n");
   EXPECT_EQ(translated("\uFEFFOne."), "\uFEFF<One.>");
   EXPECT_EQ(translated(""), "");
   EXPECT_EQ(translated(" \n"), " \n");
 }
 
-TEST(TranslateText, CopiesSentencesWithoutLettersAndDigits) {
-  EXPECT_EQ(translated("***\n---\nOne.\n?!\n5"), "***\n---\n<One.>\n?!\n<5>");
+TEST(TranslateText, CopiesSentencesWithoutWords) {
+  EXPECT_EQ(translated("***\n---\nOne.\n?!\n5"), "***\n---\n<One.>\n?!\n5");
+  EXPECT_EQ(translated("1\n417.93 \u20AC\nhttps://a.org\n5 km\nA4\nNo\n3rd"),
+            "1\n417.93 \u20AC\nhttps://a.org\n5 km\nA4\n<No>\n<3rd>");
   const TranslateSentences never = [](std::span<const TranslationRequest>) -> std::vector<Translation> {
     fail("translated");
   };
   EXPECT_EQ(translate_text("*** \n…", {}, never).text, "*** \n…");
+}
+
+TEST(TranslateText, KeepsTheMarksOfListsQuotationsHeadingsAndTables) {
+  EXPECT_EQ(translated("## My house\n- one\n  2. Open it.\n> > He said yes.\n- [x] done\na) first\n"),
+            "## <My house>\n- <one>\n  2. <Open it.>\n> > <He said yes.>\n- [x] <done>\na) <first>\n");
+  EXPECT_EQ(translated("| One. Two | 5 |\n|---|:-:|\n|a\\|b||\n"), "| <One.> <Two> | 5 |\n|---|:-:|\n|<a\\|b>||\n");
+  EXPECT_EQ(translated("3. Mai 2020\n3. Haus", {.language = "de"}), "<3. Mai 2020>\n3. <Haus>");
+  EXPECT_EQ(translated("name\tfirst value\t12\n"), "<name>\t<first value>\t12\n");
+}
+
+TEST(TranslateText, CopiesCodeTimeCodesAndDefinitionsOfLinks) {
+  EXPECT_EQ(translated("One\n```sh\nls here\n\n- x\n```\nTwo\n"), "<One>\n```sh\nls here\n\n- x\n```\n<Two>\n");
+  EXPECT_EQ(translated("~~~\ncode\n~~~\n~~~~~~\nTwo"), "~~~\ncode\n~~~\n~~~~~~\n<Two>");
+  EXPECT_EQ(translated("1\n00:01,000 --> 00:02,000 align:start\nHe is here.\n"),
+            "1\n00:01,000 --> 00:02,000 align:start\n<He is here.>\n");
+  EXPECT_EQ(translated("[page]: https://a.org\n"), "[page]: https://a.org\n");
 }
 
 TEST(TranslateText, ReturnsWhereEachSentenceIs) {

@@ -353,6 +353,9 @@ void make_translate_command(CLI::App& translate) {
                   "lines that are not UTF-8: an error (stop, default), or U+FFFD for each bad byte (replace)")
       ->transform(one_of<BadText>());
   translate.add_flag("--unknown", options.allow_unknown, "allow the token <unknown> in outputs");
+  translate.add_flag_callback(
+      "--no-protect", [command] { command->settings.options.protect = false; },
+      "pass all text to the model as it is: numbers, addresses, placeholders, emoji, code and invisible characters");
   translate.add_flag("--scores", command->format.has_scores, "print the score before each output");
   translate.add_flag("--alignments", command->format.has_alignments,
                      "print the aligned token pairs after each output, INPUT-OUTPUT from 0");

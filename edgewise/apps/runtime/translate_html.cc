@@ -35,7 +35,7 @@ std::string read_html_document(const HtmlDocumentOptions& options) {
   const std::string what =
       fmt::format("{}: {} has a byte that is not UTF-8 at {}", options.caller, source_name(options.path), *bad);
   check(options.bad_text == BadText::kReplace, "{}, UTF-8 is needed", what);
-  if (options.report) options.report(what + "; such bytes in text are replaced by U+FFFD");
+  if (options.report) options.report(what + "; such bytes are replaced by U+FFFD");
   return html;
 }
 
