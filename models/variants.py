@@ -10,13 +10,12 @@ import re
 FOLDER = pathlib.Path(__file__).resolve().parent
 GROUPS = (2, 2, 3, 4)        # how many sentences the lines of joined sentences have, in turns
 PLACEHOLDERS = "\ue001\ue002\ue003\ue004"
-MOST_UPPER = 60              # characters of an input in capitals
-DRAWS = 24                   # lines of a template with slots
+DRAWS = 80                   # lines of a template with slots
 NUMBER_DRAWS = 3             # lines of a pair whose numbers are replaced
 NAMED = 0.10                 # share of the pairs with a name that get another one
 REPLACED = 0.25              # share of the pairs with equal spans that get placeholders instead of some of them
 # Of 1000 pairs, how many get a variant of each kind.
-SHARES = {"lower": 40, "bare": 50, "upper": 30, "title": 15, "joined": 80, "tight": 40, "curly": 40, "list": 15,
+SHARES = {"lower": 40, "bare": 50, "title": 30, "joined": 80, "tight": 40, "curly": 40, "list": 15,
           "bracket": 6, "quote": 6, "emoji": 10, "beside": 20}
 MARKS = ("- ", "– ", "• ", "* ", "# ", "## ", "> ", "1. ", "2. ", "3. ", "10. ", "1) ", "a) ", "b) ")
 EMOJI = "😀😁😂🤣😃😄😅😉😊😋😎😍😘🙂🤔😐😴😢😭😡👍👎👏🙏💪❤🔥🎉🎂🎁☀⭐🌈⚽🚀🚗🍕🍎☕🍺🐶🐱🏠📷📱💡✅❌⚠➡"
@@ -61,10 +60,6 @@ def both(change):
     return lambda pair, *_: (change(pair[0]), change(pair[1]))
 
 
-def with_upper(pair, *_):
-    return (pair[0].upper(), pair[1].upper()) if len(pair[0]) <= MOST_UPPER else None
-
-
 def with_list_mark(pair, draw, _):
     mark = draw.choice(MARKS)
     change = draw.choice((str, without_mark))
@@ -91,7 +86,6 @@ def put_beside(pair, text, is_first, change):
 
 CHANGES = {"lower": lambda pair, *_: (without_mark(pair[0].lower()), pair[1]),
            "bare": both(without_mark),
-           "upper": with_upper,
            "title": lambda pair, *_: (title_case(pair[0]), without_mark(pair[1])),
            "tight": lambda pair, _, languages:
                (re.sub(r"\s+([!?:;])", r"\1", pair[0]), pair[1]) if languages[0] == "fr" else None,
@@ -145,8 +139,6 @@ def change_phrases(phrases, known):
         capital = tuple(side[:1].upper() + side[1:] for side in pair)
         if capital != pair and draw.random() < (0.2 if " " in pair[0] else 0.5):
             lines.append(capital)
-        if draw.random() < 0.08:
-            lines.append(tuple(side.upper() for side in pair))
         if draw.random() < 0.08:
             mark = draw.choice(".!")
             lines.append(tuple(side + mark for side in capital))

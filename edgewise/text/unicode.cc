@@ -18,6 +18,18 @@ bool has_category(char32_t code_point, std::uint32_t mask) {
   return (U_GET_GC_MASK(static_cast<UChar32>(code_point)) & mask) != 0;
 }
 
+using CaseMapping = void(const char* locale, std::uint32_t options, icu::StringPiece text, icu::ByteSink& sink,
+                         icu::Edits* edits, UErrorCode& status);
+
+std::string map_case(std::string_view text, CaseMapping* map, std::string_view name) {
+  std::string mapped;
+  icu::StringByteSink<std::string> sink(&mapped);
+  UErrorCode status = U_ZERO_ERROR;
+  map("", 0, icu::StringPiece(text.data(), static_cast<std::int32_t>(text.size())), sink, nullptr, status);
+  check(U_SUCCESS(status), "{}: text has {} bytes, ICU says {}", name, text.size(), u_errorName(status));
+  return mapped;
+}
+
 }  // namespace
 
 bool is_space(char32_t code_point) {
@@ -64,15 +76,9 @@ char32_t titlecase_letter(char32_t code_point) {
   return static_cast<char32_t>(u_totitle(static_cast<UChar32>(code_point)));
 }
 
-std::string lower_case(std::string_view text) {
-  std::string lower;
-  icu::StringByteSink<std::string> sink(&lower);
-  UErrorCode status = U_ZERO_ERROR;
-  icu::CaseMap::utf8ToLower("", 0, icu::StringPiece(text.data(), static_cast<std::int32_t>(text.size())), sink, nullptr,
-                            status);
-  check(U_SUCCESS(status), "lower_case: text has {} bytes, ICU says {}", text.size(), u_errorName(status));
-  return lower;
-}
+std::string lower_case(std::string_view text) { return map_case(text, icu::CaseMap::utf8ToLower, "lower_case"); }
+
+std::string upper_case(std::string_view text) { return map_case(text, icu::CaseMap::utf8ToUpper, "upper_case"); }
 
 std::vector<std::string_view> split_words(std::string_view text) {
   std::vector<std::string_view> words;

@@ -42,6 +42,9 @@ char32_t titlecase_letter(char32_t code_point);  // title case: `ǆ` becomes `ǅ
 /// `οδος` with a final sigma, `İ` becomes `i` and a dot above. Equals Python's str.lower.
 std::string lower_case(std::string_view text);
 
+/// Applies Unicode's full upper-case mappings in the root locale: `ß` becomes `SS`. Equals Python's str.upper.
+std::string upper_case(std::string_view text);
+
 /// Splits at runs of white space. Returns views of `text`.
 std::vector<std::string_view> split_words(std::string_view text);
 

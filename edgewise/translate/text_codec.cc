@@ -2,6 +2,7 @@
 #include "edgewise/translate/text_codec.h"
 
 #include <algorithm>
+#include <optional>
 #include <queue>
 #include <tuple>
 #include <utility>
@@ -9,7 +10,9 @@
 #include "edgewise/base/error.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/search/search.h"
+#include "edgewise/text/capitals.h"
 #include "edgewise/text/token_ranges.h"
+#include "edgewise/text/unicode.h"
 #include "edgewise/translate/long_sentences.h"
 #include "edgewise/translate/translated_part.h"
 
@@ -42,6 +45,29 @@ std::vector<FittingPart> encode_parts(std::string_view text, const TextCodec& co
   if (codec.max_input == 0) return {{codec.vocabularies.input->encode(text), {0, text.size()}}};
   if (long_inputs == LongInputs::kCut) return {encode_beginning(text, codec, was_cut)};
   return split_to_fit(text, *codec.vocabularies.input, codec.max_input, splitter);
+}
+
+/// Returns how well a vocabulary has a text: less is better.
+std::pair<std::ptrdiff_t, std::size_t> count_unknown_and_all(std::string_view text, const Vocabulary& vocabulary) {
+  const Tokens tokens = vocabulary.encode(text);
+  return {std::ranges::count(tokens, vocabulary.special().unknown), tokens.size()};
+}
+
+/// Writes a text in capitals as sentences are written, or in lower case, if the vocabulary has fewer unknown tokens or
+/// fewer tokens for it then, and returns whether it does. A name such as NATO, which is a token, stays.
+bool change_capitals(std::string& text, const Vocabulary& vocabulary) {
+  const std::optional<std::string> sentences = sentences_of_capitals(text);
+  if (!sentences) return false;
+  auto fewest = count_unknown_and_all(text, vocabulary);
+  bool is_changed = false;
+  for (const std::string& form : {*sentences, lower_case(*sentences)}) {
+    const auto counts = count_unknown_and_all(form, vocabulary);
+    if (form.size() != text.size() || counts >= fewest) continue;
+    fewest = counts;
+    text = form;
+    is_changed = true;
+  }
+  return is_changed;
 }
 
 /// Divides the protected spans among the parts, which have no tokens around them yet.
@@ -180,13 +206,14 @@ SearchInput TokenizedSentence::input(std::size_t part) const {
 TokenizedSentence TextCodec::encode(const TranslationRequest& request, LongInputs long_inputs) const {
   const PairLanguages chosen = choose_languages(request, *this);
   FramedInput input = frame_input(*vocabularies.input, request.input, end_input, chosen, kTranslate);
+  TokenizedSentence sentence;
   const bool protects = is_protecting && request.prefix.empty() && !find_bad_utf8(input.text);
   PreparedText prepared;
   if (protects) {
     prepared = prepare_text(input.text, placeholders.input.size());
+    sentence.is_in_capitals = change_capitals(prepared.text, *vocabularies.input);
     input.text = prepared.text;
   }
-  TokenizedSentence sentence;
   const std::vector<FittingPart> parts =
       encode_parts(input.text, *this, long_inputs, SentenceSplitter(chosen.input), sentence.was_cut);
   for (const FittingPart& part : parts) sentence.parts.push_back(part.tokens);
@@ -204,7 +231,8 @@ TokenizedSentence TextCodec::encode(const TranslationRequest& request, LongInput
 Translation TextCodec::decode(const TokenizedSentence& sentence, std::span<const std::vector<Hypothesis>> results,
                               std::int64_t n_best) const {
   const std::vector<Combination> combinations = best_combinations(results, static_cast<std::size_t>(n_best));
-  const PartDecoder decoder = {*vocabularies.output, sentence.forced, sentence.spans, has_alignments};
+  const PartDecoder decoder = {
+      {*vocabularies.output, sentence.is_in_capitals}, sentence.forced, sentence.spans, has_alignments};
   Translation translation;
   translation.was_cut = sentence.was_cut;
   translation.outputs.resize(combinations.size());
@@ -215,7 +243,7 @@ Translation TextCodec::decode(const TokenizedSentence& sentence, std::span<const
     const std::span<const PlacedSpan> placed =
         sentence.spans_of_parts.empty() ? std::span<const PlacedSpan>() : sentence.spans_of_parts[part].placed;
     PartTokens input = append_part_tokens(translation.input_tokens, std::span(framed).subspan(begin, size), placed,
-                                          sentence.spans, *vocabularies.input);
+                                          sentence.spans, {*vocabularies.input, sentence.is_in_capitals});
     input.begin = begin;
     for (std::size_t i = 0; i < translation.outputs.size(); ++i) {
       const Hypothesis& hypothesis = results[part][combinations[i].hypotheses[part]];

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "edgewise/text/token_ranges.h"
+#include "edgewise/text/unicode.h"
 
 namespace edgewise {
 namespace {
@@ -54,16 +55,16 @@ class PartOutput {
   std::vector<std::int64_t> aligned_;  // input tokens
 };
 
-RestoredText restore(const PartOutput& output, const Vocabulary& vocabulary, std::span<const PlacedSpan> placed,
+RestoredText restore(const PartOutput& output, const TokenTexts& token_texts, std::span<const PlacedSpan> placed,
                      std::span<const TakenSpan> spans, const PartTokens& input) {
   if (placed.empty()) {
-    RestoredText plain = {.text = vocabulary.decode(output.tokens()), .items = {}};
+    RestoredText plain = {.text = token_texts.decode(output.tokens()), .items = {}};
     for (std::size_t i = 0; i < output.tokens().size(); ++i) plain.items.push_back({.is_span = false, .index = i});
     return plain;
   }
-  AlignedTranslation translation = {.text = vocabulary.decode(output.tokens())};
+  AlignedTranslation translation = {.text = token_texts.decode(output.tokens())};
   std::vector<std::string> texts;
-  for (const std::int64_t token : output.tokens()) texts.emplace_back(vocabulary.token_text(token));
+  for (const std::int64_t token : output.tokens()) texts.push_back(token_texts.text(token));
   translation.output_tokens = find_token_ranges(translation.text, texts);
   for (std::size_t i = 0; i < texts.size(); ++i) {
     const auto token = output.aligned(i);
@@ -75,7 +76,7 @@ RestoredText restore(const PartOutput& output, const Vocabulary& vocabulary, std
 void append_span(TranslatedText& text, const TakenSpan& span, std::size_t number, const PartTokens& input,
                  const PartDecoder& decoder) {
   text.tokens.push_back(span.bytes);
-  text.token_numbers.push_back(decoder.vocabulary.special().unknown);
+  text.token_numbers.push_back(decoder.token_texts.vocabulary.special().unknown);
   if (!decoder.has_alignments) return;
   AttentionRow row = {static_cast<std::int64_t>(input.first), std::vector<float>(input.count)};
   row.weights[number - input.first] = 1;
@@ -86,7 +87,7 @@ void append_span(TranslatedText& text, const TakenSpan& span, std::size_t number
 void append_token(TranslatedText& text, const PartOutput& output, std::size_t token, const PartTokens& input,
                   const PartDecoder& decoder) {
   const std::int64_t number = output.tokens()[token];
-  text.tokens.emplace_back(decoder.vocabulary.token_text(number));
+  text.tokens.push_back(decoder.token_texts.text(number));
   text.token_numbers.push_back(number);
   if (!decoder.has_alignments || !output.has_attention()) return;
   text.attention.push_back(output.attention(token));
@@ -97,9 +98,19 @@ void append_token(TranslatedText& text, const PartOutput& output, std::size_t to
 
 }  // namespace
 
+std::string TokenTexts::text(std::int64_t token) const {
+  const std::string_view text = vocabulary.token_text(token);
+  return is_in_capitals ? upper_case(text) : std::string(text);
+}
+
+std::string TokenTexts::decode(std::span<const std::int64_t> tokens) const {
+  const std::string text = vocabulary.decode(tokens);
+  return is_in_capitals ? upper_case(text) : text;
+}
+
 PartTokens append_part_tokens(std::vector<std::string>& texts, std::span<const std::int64_t> tokens,
                               std::span<const PlacedSpan> placed, std::span<const TakenSpan> spans,
-                              const Vocabulary& vocabulary) {
+                              const TokenTexts& token_texts) {
   PartTokens input = {.first = texts.size()};
   auto next = placed.begin();
   for (std::size_t token = 0; token <= tokens.size(); ++token) {
@@ -115,7 +126,7 @@ PartTokens append_part_tokens(std::vector<std::string>& texts, std::span<const s
     }
     if (token == tokens.size() || is_placeholder) continue;
     input.tokens.push_back(texts.size());
-    texts.emplace_back(vocabulary.token_text(tokens[token]));
+    texts.push_back(token_texts.text(tokens[token]));
   }
   input.count = texts.size() - input.first;
   return input;
@@ -125,7 +136,7 @@ void PartDecoder::append(TranslatedText& text, const Hypothesis& hypothesis, con
                          std::span<const PlacedSpan> placed) const {
   const std::size_t first = count_forced(hypothesis, forced);
   const PartOutput output(hypothesis, first, input);
-  const RestoredText restored = restore(output, vocabulary, placed, spans, input);
+  const RestoredText restored = restore(output, token_texts, placed, spans, input);
   if (!text.text.empty() && !restored.text.empty()) text.text += ' ';
   text.text += restored.text;
   text.log_probability += hypothesis.log_probability;

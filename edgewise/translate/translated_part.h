@@ -23,14 +23,24 @@ struct PartTokens {
   std::vector<std::size_t> spans = {};   // number of each span
 };
 
+/// The texts of tokens. Those of a sentence in capitals, which the model read in the case of sentences, are in
+/// capitals.
+struct TokenTexts {
+  const Vocabulary& vocabulary;
+  bool is_in_capitals = false;
+
+  std::string text(std::int64_t token) const;
+  std::string decode(std::span<const std::int64_t> tokens) const;
+};
+
 /// Numbers a part's tokens and spans from texts.size() on, and appends their texts.
 PartTokens append_part_tokens(std::vector<std::string>& texts, std::span<const std::int64_t> tokens,
                               std::span<const PlacedSpan> placed, std::span<const TakenSpan> spans,
-                              const Vocabulary& vocabulary);
+                              const TokenTexts& token_texts);
 
 /// Turns the hypotheses of a part into text.
 struct PartDecoder {
-  const Vocabulary& vocabulary;
+  TokenTexts token_texts;
   std::span<const std::int64_t> forced;  // first tokens of the output, which are no text
   std::span<const TakenSpan> spans;      // spans of the sentence
   bool has_alignments = true;            // whether texts get alignments and attention, if a hypothesis has them

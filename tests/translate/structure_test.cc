@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random documents keep their structure, whatever order a model gives its words.
+// Random documents keep their structure, whatever order a model gives its words, and with a trained model.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,6 +21,7 @@ namespace {
 
 constexpr std::size_t kHtmlTexts = 500;
 constexpr std::size_t kMarkdownTexts = 200;
+constexpr const char* kTrainedModel = EDGEWISE_TRAINED_MODEL;
 
 /// Models that write the words of an input in their order, or in the reverse order, with attention to each word.
 enum class Order { kSame, kReversed };
@@ -99,20 +100,37 @@ std::vector<std::string> blocks_of(const std::string& html) {
   return blocks;
 }
 
-/// Expects each span as often as in the document, with white space, a tag or an edge on both sides.
+/// Expects each span as often as in the document.
 void expect_spans(const std::string& translated, const StructuredText& document) {
   for (const std::string& span : document.spans) {
-    EXPECT_EQ(count(translated, span), count(document.text, span)) << span;
+    EXPECT_EQ(count(translated, span), count(document.text, span)) << span << "\n" << translated;
+  }
+}
+
+/// Expects white space, a tag or an edge on both sides of each span.
+void expect_spaces_beside_spans(const std::string& translated, const StructuredText& document) {
+  for (const std::string& span : document.spans) {
     if (span.back() == '\n') continue;
     for (std::size_t i = translated.find(span); i != std::string::npos; i = translated.find(span, i + 1)) {
       const std::string_view sides = " \n\t<>";
       const std::size_t end = i + span.size();
       const bool begins = i == 0 || sides.find(translated[i - 1]) != std::string_view::npos;
-      const bool ends =
-          end == translated.size() || span.back() == '\n' || sides.find(translated[end]) != std::string_view::npos;
+      const bool ends = end == translated.size() || sides.find(translated[end]) != std::string_view::npos;
       EXPECT_TRUE(begins && ends) << span << "\n" << translated;
     }
   }
+}
+
+/// Expects the blocks of the document, well nested elements, each `id` once, and the spans.
+void expect_structure(const std::string& translated, const StructuredText& document) {
+  EXPECT_EQ(find_bad_nesting(translated), "") << document.text << "\n" << translated;
+  EXPECT_EQ(blocks_of(translated), blocks_of(document.text));
+  for (std::size_t id = document.text.find(" id=\""); id != std::string::npos;
+       id = document.text.find(" id=\"", id + 1)) {
+    const std::string attribute = document.text.substr(id, document.text.find('"', id + 5) + 1 - id);
+    EXPECT_EQ(count(translated, attribute), 1U) << attribute << "\n" << document.text << "\n" << translated;
+  }
+  expect_spans(translated, document);
 }
 
 /// Returns for each line the mark at its beginning, and the tabs and bars in it.
@@ -149,15 +167,9 @@ TEST(Structure, HtmlKeepsItsElementsObjectsAndSpansIfTheModelReversesItsWords) {
   for (std::size_t i = 0; i < kHtmlTexts; ++i) {
     const StructuredText document = texts.html();
     const std::string translated = translate_html(translator, document.text);
-    EXPECT_EQ(find_bad_nesting(translated), "") << document.text << "\n" << translated;
-    EXPECT_EQ(blocks_of(translated), blocks_of(document.text));
+    expect_structure(translated, document);
     EXPECT_EQ(words_in(translated), words_in(document.text)) << document.text << "\n" << translated;
-    for (std::size_t id = document.text.find(" id=\""); id != std::string::npos;
-         id = document.text.find(" id=\"", id + 1)) {
-      const std::string attribute = document.text.substr(id, document.text.find('"', id + 5) + 1 - id);
-      EXPECT_EQ(count(translated, attribute), 1U) << attribute << "\n" << document.text << "\n" << translated;
-    }
-    expect_spans(translated, document);
+    expect_spaces_beside_spans(translated, document);
   }
 }
 
@@ -180,6 +192,29 @@ TEST(Structure, MarkdownKeepsItsLinesMarksAndSpansIfTheModelReversesItsWords) {
     const std::string translated = translate_plain(translator, document.text);
     EXPECT_EQ(forms_of(translated), forms_of(document.text)) << document.text << "\n" << translated;
     EXPECT_EQ(words_in(translated), words_in(document.text));
+    expect_spans(translated, document);
+    expect_spaces_beside_spans(translated, document);
+  }
+}
+
+TEST(Structure, HtmlKeepsItsElementsObjectsAndSpansWithATrainedModel) {
+  StructuredTexts texts(5);
+  TranslatorOptions options;
+  options.alignment = true;
+  Translator translator(kTrainedModel, options);
+  for (std::size_t i = 0; i < kHtmlTexts; ++i) {
+    const StructuredText document = texts.html();
+    expect_structure(translate_html(translator, document.text), document);
+  }
+}
+
+TEST(Structure, MarkdownKeepsItsLinesMarksAndSpansWithATrainedModel) {
+  StructuredTexts texts(6);
+  Translator translator(kTrainedModel);
+  for (std::size_t i = 0; i < kMarkdownTexts; ++i) {
+    const StructuredText document = texts.markdown();
+    const std::string translated = translate_plain(translator, document.text);
+    EXPECT_EQ(forms_of(translated), forms_of(document.text)) << document.text << "\n" << translated;
     expect_spans(translated, document);
   }
 }

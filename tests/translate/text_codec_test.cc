@@ -271,10 +271,24 @@ TEST(TextCodec, RemovesInvisibleCharactersFromWords) {
   EXPECT_EQ(translated("open door", "o\u00ADpen do\u200Bor\uFE0F").outputs.at(0).text, "open door");
 }
 
+TEST(TextCodec, ReadsASentenceInCapitalsAsItsVocabularyHasItAndWritesCapitals) {
+  EXPECT_EQ(translated("Come in . sit", "COME IN .").outputs.at(0).text, "COME IN .");
+  EXPECT_EQ(translated("come in", "COME IN").outputs.at(0).text, "COME IN");
+  const Translation found = translated("Come in https", "COME {a} IN", {.alignment = true});
+  EXPECT_EQ(found.outputs.at(0).text, "COME {a} IN");
+  EXPECT_THAT(found.input_tokens, ElementsAre("COME", "{a}", "IN"));
+  EXPECT_THAT(found.outputs.at(0).tokens, ElementsAre("COME", "{a}", "IN"));
+}
+
+TEST(TextCodec, KeepsCapitalsThatItsVocabularyHas) {
+  EXPECT_EQ(translated("NATO nato", "NATO").outputs.at(0).token_numbers.at(0), 4);
+}
+
 TEST(TextCodec, PassesTextAsItIsWithoutProtectionAndWithAPrefix) {
   EXPECT_EQ(translated("a 1 {x}", "a 1 {x}", {.protect = false}).input_tokens.size(), 3U);
   EXPECT_EQ(translated("1", "1", {.protect = false}).outputs.at(0).token_numbers.at(0), 4);
   TextCodec codec = four_word_codec();
+  EXPECT_THAT(codec.encode({.input = "A B"}).parts, ElementsAre(Tokens(2, kSpecial.unknown)));
   codec.is_protecting = true;
   EXPECT_TRUE(codec.encode({.input = "a {x}", .prefix = "a"}).spans.empty());
 }
