@@ -154,8 +154,8 @@ Placeholders find_placeholders(const Vocabulary& input, const Vocabulary& output
   return placeholders;
 }
 
-PreparedText prepare_text(std::string_view text, std::size_t num_placeholders) {
-  const std::vector<ProtectedSpan> spans = find_protected_spans(text);
+PreparedText prepare_text(std::string_view text, std::size_t num_placeholders, const KnownCharacters& known) {
+  const std::vector<ProtectedSpan> spans = known.add_unknown_words(text, find_protected_spans(text));
   if (!needs_translation(text, spans)) {
     if (strip_space(text).empty()) return {std::string(text), {}};
     return {"", {{.bytes = std::string(text), .is_last = true}}};

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "edgewise/text/vocabulary.h"
+#include "edgewise/translate/known_characters.h"
 
 // Takes the protected spans (text/protected_spans.h) out of a sentence before a model reads the sentence.
 
@@ -48,9 +49,9 @@ struct PreparedText {
   std::vector<TakenSpan> spans;
 };
 
-/// Returns the text for a model without invisible characters. A text without words is one span as a whole, unless it is
-/// white space alone. Of the spans that are no marks around words, the first `num_placeholders` become placeholders;
-/// the others are left out.
-PreparedText prepare_text(std::string_view text, std::size_t num_placeholders);
+/// Returns the text for a model without invisible characters. A word with a letter that is not known is a span, too. A
+/// text without other words is one span as a whole, unless it is white space alone. Of the spans that are no marks
+/// around words, the first `num_placeholders` become placeholders; the others are left out.
+PreparedText prepare_text(std::string_view text, std::size_t num_placeholders, const KnownCharacters& known);
 
 }  // namespace edgewise

@@ -210,7 +210,7 @@ TokenizedSentence TextCodec::encode(const TranslationRequest& request, LongInput
   const bool protects = is_protecting && request.prefix.empty() && !find_bad_utf8(input.text);
   PreparedText prepared;
   if (protects) {
-    prepared = prepare_text(input.text, placeholders.input.size());
+    prepared = prepare_text(input.text, placeholders.input.size(), known);
     sentence.is_in_capitals = change_capitals(prepared.text, *vocabularies.input);
     input.text = prepared.text;
   }

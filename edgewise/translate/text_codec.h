@@ -56,6 +56,7 @@ struct TextCodec {
   std::int64_t max_positions = 0;  // positions that the model has on each side; 0: no limit
   PairLanguages languages = {};    // languages of requests that name none
   Placeholders placeholders = {};  // tokens of both vocabularies for protected spans
+  KnownCharacters known = {};      // characters of the input vocabulary
   bool is_protecting = false;      // whether text that is no language is kept (prepared_text.h)
   bool has_alignments = true;      // whether translations have alignments and attention, if hypotheses have them
 

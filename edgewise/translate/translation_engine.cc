@@ -113,6 +113,7 @@ void TranslationEngine::apply_vocabulary_rules() {
   check_sentence_options(*codec_.vocabularies.input, *codec_.vocabularies.output, codec_.end_input, codec_.languages,
                          "Translator");
   const SentenceRules& rules = codec_.vocabularies.output->rules();
+  codec_.known = KnownCharacters(codec_.vocabularies.input);
   codec_.placeholders = find_placeholders(*codec_.vocabularies.input, *codec_.vocabularies.output);
   search_.begin_token = rules.special.begin;
   search_.end_token = rules.special.end;

@@ -173,17 +173,17 @@ TEST(TextCodec, LimitsInputsToPositionsWithTheTokensAroundThem) {
 }
 
 /// Returns the translation by a model that copies words, of which the text has the vocabulary.
-Translation translated(const std::string& words, const std::string& input, TranslatorOptions options = {}) {
+Translation translated_by_words(const std::string& words, const std::string& input, TranslatorOptions options = {}) {
   Translator translator = copying_translator(words, std::move(options));
   return translator.translate(input);
 }
 
 TEST(TextCodec, CopiesAnInputWithoutWords) {
   for (const std::string input : {"1", " 31. ", "417.93 \u20AC", "-", "(\u2026)", "\u3000*", "https://a.org", "A4"}) {
-    EXPECT_EQ(translated("a b", input).outputs.at(0).text, input);
+    EXPECT_EQ(translated_by_words("a b", input).outputs.at(0).text, input);
   }
-  EXPECT_EQ(translated("a b", " \u3000").outputs.at(0).text, "");
-  const Translation found = translated("a b", "12:30", {.alignment = true});
+  EXPECT_EQ(translated_by_words("a b", " \u3000").outputs.at(0).text, "");
+  const Translation found = translated_by_words("a b", "12:30", {.alignment = true});
   EXPECT_THAT(found.input_tokens, ElementsAre("12:30"));
   EXPECT_THAT(found.outputs.at(0).tokens, ElementsAre("12:30"));
   EXPECT_THAT(found.outputs.at(0).alignment, ElementsAre(AlignedPair{0, 0}));
@@ -194,7 +194,7 @@ TEST(TextCodec, PutsASpanThatTheModelDoesNotReadBackWithTheSpacesOfTheInput) {
   for (const std::string input :
        {"see https://a.org now", "{x} see file.", "see {x}{y} file.", "see %s %d file.", "see it {x}",
         "see \"a.txt\" now", "see (a.txt) now", "**see** file. [now](b.md) it", "<b>see</b> <x id='1'/> it"}) {
-    EXPECT_EQ(translated(words, input).outputs.at(0).text, input);
+    EXPECT_EQ(translated_by_words(words, input).outputs.at(0).text, input);
   }
 }
 
@@ -208,7 +208,7 @@ TEST(TextCodec, PutsASpanBetweenAWordAndItsMark) {
 }
 
 TEST(TextCodec, NumbersSpansWithTheTokens) {
-  const Translation found = translated("a b c", "a {x} b", {.alignment = true});
+  const Translation found = translated_by_words("a b c", "a {x} b", {.alignment = true});
   EXPECT_THAT(found.input_tokens, ElementsAre("a", "{x}", "b"));
   const TranslatedText& output = found.outputs.at(0);
   EXPECT_THAT(output.tokens, ElementsAre("a", "{x}", "b"));
@@ -219,7 +219,7 @@ TEST(TextCodec, NumbersSpansWithTheTokens) {
 }
 
 TEST(TextCodec, GivesNoAlignmentsThatWereNotRequested) {
-  const TranslatedText output = translated("a b", "a {x} b").outputs.at(0);
+  const TranslatedText output = translated_by_words("a b", "a {x} b").outputs.at(0);
   EXPECT_EQ(output.text, "a {x} b");
   EXPECT_TRUE(output.alignment.empty());
   EXPECT_TRUE(output.attention.empty());
@@ -227,9 +227,10 @@ TEST(TextCodec, GivesNoAlignmentsThatWereNotRequested) {
 
 TEST(TextCodec, KeepsEachSpanOnceInALongInputThatIsSplitOrCut) {
   const std::string words = "a b. c d. e f";
-  EXPECT_EQ(translated(words, "a {1} b. c {2} d. e {3} f", {.max_input = 2}).outputs.at(0).text,
+  EXPECT_EQ(translated_by_words(words, "a {1} b. c {2} d. e {3} f", {.max_input = 2}).outputs.at(0).text,
             "a {1} b. c {2} d. e {3} f");
-  const Translation cut = translated(words, "a {1} b. c {2} d.", {.max_input = 2, .long_inputs = LongInputs::kCut});
+  const Translation cut =
+      translated_by_words(words, "a {1} b. c {2} d.", {.max_input = 2, .long_inputs = LongInputs::kCut});
   EXPECT_TRUE(cut.was_cut);
   EXPECT_EQ(cut.outputs.at(0).text, "a {1} b.");
 }
@@ -242,7 +243,7 @@ TEST(TextCodec, ReadsAPlaceholderOfTheVocabularyForEachOfTheFirstFourSpans) {
   const TokenizedSentence sentence = codec.encode({.input = "a {1} {2} b {3} {4} {5} a"});
   EXPECT_EQ(sentence.parts.at(0), vocabulary->encode("a \uE001 \uE002 b \uE003 \uE004 a"));
   EXPECT_EQ(sentence.input(0).once.size(), 4U);
-  EXPECT_EQ(translated(words, "a {1} {2} b {3} {4} {5} a").outputs.at(0).text, "a {1} {2} b {3} {4} {5} a");
+  EXPECT_EQ(translated_by_words(words, "a {1} {2} b {3} {4} {5} a").outputs.at(0).text, "a {1} {2} b {3} {4} {5} a");
 }
 
 TEST(TextCodec, PlacesASpanWhosePlaceholderTheOutputLacks) {
@@ -268,25 +269,25 @@ TEST(TextCodec, PutsASpanAtTheEndOfASentenceInFrontOfItsMarkWhateverTheAlignment
 }
 
 TEST(TextCodec, RemovesInvisibleCharactersFromWords) {
-  EXPECT_EQ(translated("open door", "o\u00ADpen do\u200Bor\uFE0F").outputs.at(0).text, "open door");
+  EXPECT_EQ(translated_by_words("open door", "o\u00ADpen do\u200Bor\uFE0F").outputs.at(0).text, "open door");
 }
 
 TEST(TextCodec, ReadsASentenceInCapitalsAsItsVocabularyHasItAndWritesCapitals) {
-  EXPECT_EQ(translated("Come in . sit", "COME IN .").outputs.at(0).text, "COME IN .");
-  EXPECT_EQ(translated("come in", "COME IN").outputs.at(0).text, "COME IN");
-  const Translation found = translated("Come in https", "COME {a} IN", {.alignment = true});
+  EXPECT_EQ(translated_by_words("Come in . sit", "COME IN .").outputs.at(0).text, "COME IN .");
+  EXPECT_EQ(translated_by_words("come in", "COME IN").outputs.at(0).text, "COME IN");
+  const Translation found = translated_by_words("Come in https", "COME {a} IN", {.alignment = true});
   EXPECT_EQ(found.outputs.at(0).text, "COME {a} IN");
   EXPECT_THAT(found.input_tokens, ElementsAre("COME", "{a}", "IN"));
   EXPECT_THAT(found.outputs.at(0).tokens, ElementsAre("COME", "{a}", "IN"));
 }
 
 TEST(TextCodec, KeepsCapitalsThatItsVocabularyHas) {
-  EXPECT_EQ(translated("NATO nato", "NATO").outputs.at(0).token_numbers.at(0), 4);
+  EXPECT_EQ(translated_by_words("NATO nato", "NATO").outputs.at(0).token_numbers.at(0), 4);
 }
 
 TEST(TextCodec, PassesTextAsItIsWithoutProtectionAndWithAPrefix) {
-  EXPECT_EQ(translated("a 1 {x}", "a 1 {x}", {.protect = false}).input_tokens.size(), 3U);
-  EXPECT_EQ(translated("1", "1", {.protect = false}).outputs.at(0).token_numbers.at(0), 4);
+  EXPECT_EQ(translated_by_words("a 1 {x}", "a 1 {x}", {.protect = false}).input_tokens.size(), 3U);
+  EXPECT_EQ(translated_by_words("1", "1", {.protect = false}).outputs.at(0).token_numbers.at(0), 4);
   TextCodec codec = four_word_codec();
   EXPECT_THAT(codec.encode({.input = "A B"}).parts, ElementsAre(Tokens(2, kSpecial.unknown)));
   codec.is_protecting = true;
