@@ -13,14 +13,10 @@ namespace {
 
 bool is_byte_token(std::string_view text) { return text.size() == 6 && text.starts_with("<0x") && text.ends_with('>'); }
 
-bool has_pieces(const Vocabulary& vocabulary) {
-  return vocabulary.kind() == VocabularyKind::kSentencePiece || !vocabulary.serialize_pieces().empty();
-}
-
 /// Adds spans of words to spans of the same text, whose pairs get the new numbers of their partners.
 std::vector<ProtectedSpan> merge_spans(const std::vector<ProtectedSpan>& spans, const std::vector<ByteRange>& words) {
   std::vector<ProtectedSpan> merged;
-  std::vector<std::size_t> numbers;  // of the given spans among the merged ones
+  std::vector<std::size_t> numbers;  // index of each given span among the merged ones
   auto word = words.begin();
   for (const ProtectedSpan& span : spans) {
     for (; word != words.end() && word->begin < span.bytes.begin; ++word) merged.push_back({*word});
@@ -37,7 +33,7 @@ std::vector<ProtectedSpan> merge_spans(const std::vector<ProtectedSpan>& spans, 
 }  // namespace
 
 KnownCharacters::KnownCharacters(std::shared_ptr<const Vocabulary> vocabulary) {
-  if (!has_pieces(*vocabulary)) return;
+  if (vocabulary->kind() != VocabularyKind::kSentencePiece) return;
   for (std::int64_t token = 0; token < vocabulary->size(); ++token) {
     for_each_code_point(vocabulary->token_text(token),
                         [&](CodePoint point, std::size_t) { characters_.insert(point.value); });

@@ -17,8 +17,8 @@ class KnownCharacters {
   /// Knows all characters.
   KnownCharacters() = default;
 
-  /// Knows the characters that are not unknown tokens or bytes; all characters if the vocabulary has no SentencePiece
-  /// model. Costs O(bytes of the tokens).
+  /// Knows the characters that are not unknown tokens or bytes. All characters are known with a vocabulary of another
+  /// kind than kSentencePiece: a mapped one has the text of its own system. Costs O(bytes of the tokens).
   explicit KnownCharacters(std::shared_ptr<const Vocabulary> vocabulary);
 
   /// Returns the spans and the words outside of them that have an unknown letter, in ascending order. In a script
@@ -29,7 +29,7 @@ class KnownCharacters {
   bool is_known(std::string_view character, char32_t code_point) const;
 
   std::shared_ptr<const Vocabulary> vocabulary_;  // nullptr: all characters are known
-  std::unordered_set<char32_t> characters_;       // those of tokens; normalisation makes others known, too
+  std::unordered_set<char32_t> characters_;       // characters of tokens; normalisation makes others known, too
 };
 
 }  // namespace edgewise

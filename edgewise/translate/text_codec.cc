@@ -56,6 +56,8 @@ std::pair<std::ptrdiff_t, std::size_t> count_unknown_and_all(std::string_view te
 /// Writes a text in capitals as sentences are written, or in lower case, if the vocabulary has fewer unknown tokens or
 /// fewer tokens for it then, and returns whether it does. A name such as NATO, which is a token, stays.
 bool change_capitals(std::string& text, const Vocabulary& vocabulary) {
+  // An imported model translates as in its own system.
+  if (vocabulary.kind() == VocabularyKind::kMapped) return false;
   const std::optional<std::string> sentences = sentences_of_capitals(text);
   if (!sentences) return false;
   auto fewest = count_unknown_and_all(text, vocabulary);

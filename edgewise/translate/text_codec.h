@@ -38,7 +38,7 @@ struct TokenizedSentence {
   Tokens forced = {};        // first tokens of each part's output: its language
   Tokens prefix = {};        // next tokens of the first part's output
   bool was_cut = false;
-  bool is_in_capitals = false;                 // whether input and output are in capitals, but not what the model reads and writes
+  bool is_in_capitals = false;                 // the model reads and writes it in another case
   std::vector<TakenSpan> spans = {};           // protected spans, which the model does not translate
   std::vector<PartSpans> spans_of_parts = {};  // for each part; empty for a sentence without spans
 
