@@ -134,6 +134,8 @@ def choose(counts, reversed_counts):
         is_frequent = count >= LEAST_COUNT.get(words, 5) and count >= LEAST_SHARE.get(words, SHARE) * totals[text]
         if not is_frequent or count < LEAST_REVERSE.get(words, REVERSE) * reversed_totals[other] or text in chosen:
             continue
+        if other.endswith("'") or text.endswith("'"):  # an elided word
+            continue
         if words > 1 and any(side.split()[-1].lower() in OPEN for side in (text, other)):
             continue
         chosen[text] = other

@@ -11,6 +11,8 @@ FOLDER = pathlib.Path(__file__).resolve().parent
 GROUPS = (2, 2, 3, 4)        # how many sentences the lines of joined sentences have, in turns
 PLACEHOLDERS = "\ue001\ue002\ue003\ue004"
 DRAWS = 80                   # lines of a template with slots
+PLAIN_LINES = 10             # lines of a template without slots
+PHRASE_LINES = ((300, 6), (1000, 4), (3000, 2))  # lines of the 300 most frequent phrases, and so on; others have one
 NUMBER_DRAWS = 3             # lines of a pair whose numbers are replaced
 NAMED = 0.10                 # share of the pairs with a name that get another one
 REPLACED = 0.25              # share of the pairs with equal spans that get placeholders instead of some of them
@@ -129,19 +131,21 @@ def shorten_sentences(pairs):
 
 
 def change_phrases(phrases, known):
-    """Returns words and phrases as people write them. `known`: words that are sentences, which are left out."""
+    """Returns words and phrases as people write them, frequent ones in several lines. `known`: inputs that sentences and
+    templates have, which are left out."""
     lines = []
-    for pair in phrases.items():
+    for rank, pair in enumerate(phrases.items()):
         draw = random.Random(number("phrase", *pair))
         if pair[0].lower() in known:
             continue
-        lines.append(pair)
         capital = tuple(side[:1].upper() + side[1:] for side in pair)
-        if capital != pair and draw.random() < (0.2 if " " in pair[0] else 0.5):
-            lines.append(capital)
-        if draw.random() < 0.08:
-            mark = draw.choice(".!")
-            lines.append(tuple(side + mark for side in capital))
+        for _ in range(next((count for last, count in PHRASE_LINES if rank < last), 1)):
+            lines.append(pair)
+            if capital != pair and draw.random() < (0.2 if " " in pair[0] else 0.5):
+                lines.append(capital)
+            if draw.random() < 0.08:
+                mark = draw.choice(".!")
+                lines.append(tuple(side + mark for side in capital))
     return lines
 
 
@@ -285,7 +289,7 @@ def fill_templates(languages):
     for row_number, row in enumerate(rows):
         texts = dict(zip(("en", "de", "fr"), row))
         slots = re.findall(r"\{(\w+)\}", texts["en"])
-        for turn in range(DRAWS if slots else 3):
+        for turn in range(DRAWS if slots else PLAIN_LINES):
             draw = random.Random(number("template", str(row_number), str(turn), texts["en"]))
             marks = iter(draw.sample(PLACEHOLDERS, len(PLACEHOLDERS)))
             values = {slot: SLOTS[slot](draw) if slot in SLOTS else same(next(marks)) for slot in slots}
@@ -305,7 +309,8 @@ def fill_side(texts, language, values, is_output):
 
 def make_variants(pairs, languages, phrases, ordinary):
     """Returns the lines that are made of training pairs, of phrases and of templates."""
+    templates = fill_templates(languages)
     known = {without_mark(pair[0]).lower() for pair in pairs if len(pair[0].split()) == 1}
+    known |= {without_mark(line[0]).lower() for line in templates}
     lines = change_sentences(pairs, languages, factor=1) + shorten_sentences(pairs) + copy_spans(pairs, ordinary)
-    lines += change_phrases(phrases, known) + fill_templates(languages)
-    return [line for line in dict.fromkeys(lines) if all(line)]
+    return [line for line in [*dict.fromkeys(lines), *change_phrases(phrases, known), *templates] if all(line)]

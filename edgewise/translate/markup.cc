@@ -238,7 +238,7 @@ AlignedTranslation join_lines(std::string_view text, std::span<const AlignedTran
 
 /// Returns the document in UTF-8, without NUL, which HTML does not allow: U+FFFD stands for both.
 std::string replace_bad_characters(std::string_view document) {
-  const std::string readable = replace_bad_utf8(document);
+  std::string readable = replace_bad_utf8(document);
   if (readable.find('\0') == std::string::npos) return readable;
   std::string result;
   for (const char c : readable) {

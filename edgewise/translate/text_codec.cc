@@ -10,9 +10,8 @@
 #include "edgewise/base/error.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/search/search.h"
-#include "edgewise/text/capitals.h"
 #include "edgewise/text/token_ranges.h"
-#include "edgewise/text/unicode.h"
+#include "edgewise/translate/capitals.h"
 #include "edgewise/translate/long_sentences.h"
 #include "edgewise/translate/translated_part.h"
 
@@ -47,29 +46,13 @@ std::vector<FittingPart> encode_parts(std::string_view text, const TextCodec& co
   return split_to_fit(text, *codec.vocabularies.input, codec.max_input, splitter);
 }
 
-/// Returns how well a vocabulary has a text: less is better.
-std::pair<std::ptrdiff_t, std::size_t> count_unknown_and_all(std::string_view text, const Vocabulary& vocabulary) {
-  const Tokens tokens = vocabulary.encode(text);
-  return {std::ranges::count(tokens, vocabulary.special().unknown), tokens.size()};
-}
-
-/// Writes a text in capitals as sentences are written, or in lower case, if the vocabulary has fewer unknown tokens or
-/// fewer tokens for it then, and returns whether it does. A name such as NATO, which is a token, stays.
+/// Changes the case of a text in capitals, and returns whether it does.
 bool change_capitals(std::string& text, const Vocabulary& vocabulary) {
   // An imported model translates as in its own system.
   if (vocabulary.kind() == VocabularyKind::kMapped) return false;
-  const std::optional<std::string> sentences = sentences_of_capitals(text);
-  if (!sentences) return false;
-  auto fewest = count_unknown_and_all(text, vocabulary);
-  bool is_changed = false;
-  for (const std::string& form : {*sentences, lower_case(*sentences)}) {
-    const auto counts = count_unknown_and_all(form, vocabulary);
-    if (form.size() != text.size() || counts >= fewest) continue;
-    fewest = counts;
-    text = form;
-    is_changed = true;
-  }
-  return is_changed;
+  std::optional<std::string> changed = without_capitals(text, vocabulary);
+  if (changed) text = std::move(*changed);
+  return changed.has_value();
 }
 
 /// Divides the protected spans among the parts, which have no tokens around them yet.
