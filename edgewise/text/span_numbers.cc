@@ -117,7 +117,8 @@ std::size_t find_price_end(std::string_view text, std::size_t begin) {
     next = text_point_at(text, behind);
   }
   const std::size_t sign_end = behind + next.size;
-  return is_currency(next.value) && !has_word_at(text, sign_end) ? sign_end : begin;
+  const bool begins_placeholder = find_placeholder_end(text, behind) > behind;  // `5 ${x}`
+  return is_currency(next.value) && !has_word_at(text, sign_end) && !begins_placeholder ? sign_end : begin;
 }
 
 }  // namespace

@@ -90,6 +90,10 @@ TEST(ProtectedSpans, PlaceholdersOfPrograms) {
   EXPECT_THAT(spans_of("Tom&nbsp;and&#160;I\\n"), ElementsAre("&nbsp;", "&#160;", "\\n"));
 }
 
+TEST(ProtectedSpans, APlaceholderBehindANumberIsNoSignOfACurrency) {
+  EXPECT_THAT(spans_of("it has 13080 ${n} now, 5 $total"), ElementsAre("13080", "${n}", "$total"));
+}
+
 TEST(ProtectedSpans, LongNumbersVersionsCodesAndPrices) {
   EXPECT_THAT(spans_of("2023-12-24 10:30:15 1,000,000 12345 1.2.3 v2.0 127.0.0.1"),
               ElementsAre("2023-12-24", "10:30:15", "1,000,000", "12345", "1.2.3", "v2.0", "127.0.0.1"));
