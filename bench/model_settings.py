@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads and changes the options of search in the config of a model directory."""
+"""Reads and changes options in the config of a model directory."""
 import hashlib
 import json
 import re
@@ -15,10 +15,10 @@ def read_search(model):
     return tomllib.loads(config_of(model).read_text(encoding="utf-8"))["search"]
 
 
-def change_search(model, settings):
-    """Changes options of [search], and the hash of the config in the manifest."""
+def change_options(model, section, settings):
+    """Changes options of a section, such as search, and the hash of the config in the manifest."""
     path = model / "config.toml"
-    before, section, after = path.read_text(encoding="utf-8").partition("[search]\n")
+    before, section, after = path.read_text(encoding="utf-8").partition(f"[{section}]\n")
     for name, value in settings.items():
         after = re.sub(rf"(?m)^{name} = .*$", f"{name} = {value}", after, count=1)
     data = (before + section + after).encode()

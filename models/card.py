@@ -63,6 +63,8 @@ def describe_training(training):
     begin = f" from the weights and the vocabulary of `{training['from']}`" if training.get("from") else ""
     if training.get("adapted"):
         begin = f" from the weights of an earlier `{training['adapted']}`, with a new vocabulary (`models/adapt_vocabulary`)"
+    if training.get("stages"):
+        changed = f" in {training['stages']} stages ([how](../README.md))"
     return f"""`models/train` trained the model by `models/recipe.toml`{changed}{begin}: {training["steps"]:,} steps in
 {training["seconds"] / 60:.0f} minutes on {threads} {"thread" if threads == 1 else "threads"} of {machine["model"]}."""
 
