@@ -82,7 +82,7 @@ class StreamsProgram : public ProgramTest {
         {"translate", {"--model", "run", "in"}},
         {"vocab", {"tiny.toml", "--out", "vocabulary"}},
         {"average", {"run", "--out", "mean"}},
-        {"quantise", {"run", "--out", "small"}},
+        {"quantise", {"run", "--out", "small", "--overwrite"}},
         {"export", {"run", "--format", "ctranslate2", "--out", "exported"}},
         {"import", {"foreign", "--out", "imported"}},
         {"compare", {"run", "-o", "page.html"}},
