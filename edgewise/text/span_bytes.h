@@ -8,7 +8,7 @@
 #include "edgewise/text/sentence_marks.h"
 #include "edgewise/text/unicode.h"
 
-// What the files of span_patterns.h share: bytes of ASCII at offsets of a text.
+// Reads bytes and words at offsets of a text, for the files of span_patterns.h.
 
 namespace edgewise {
 
@@ -20,9 +20,6 @@ inline char byte_or_zero(std::string_view text, std::size_t offset) {
 inline bool is_ascii_alphanumeric(char c) { return is_letter_of_ascii(c) || is_digit_of_ascii(c); }
 
 inline bool is_one_of(char c, std::string_view set) { return set.find(c) != std::string_view::npos; }
-
-/// Returns whether the code point belongs to words and numbers.
-inline bool is_word_point(char32_t point) { return is_letter(point) || is_number(point) || is_mark(point); }
 
 inline bool has_word_at(std::string_view text, std::size_t offset) {
   return is_word_point(text_point_at(text, offset).value);

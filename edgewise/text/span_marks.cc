@@ -126,8 +126,7 @@ std::size_t find_mention_end(std::string_view text, std::size_t begin) {
   std::size_t end = begin + 1;
   while (end < text.size()) {
     const CodePoint point = text_point_at(text, end);
-    const bool is_name =
-        is_letter(point.value) || is_number(point.value) || is_mark(point.value) || point.value == U'_';
+    const bool is_name = is_word_point(point.value) || point.value == U'_';
     const bool joins = is_one_of(text[end], "-.") && has_word_at(text, end + 1) && first == '@';
     if (!is_name && !joins) break;
     end += point.size;

@@ -21,6 +21,9 @@ bool is_mark(char32_t code_point);               // M*
 bool is_control_or_format(char32_t code_point);  // Cc, Cf
 bool is_lowercase(char32_t code_point);          // Ll
 
+/// Returns whether the code point belongs to words and numbers.
+inline bool is_word_point(char32_t point) { return is_letter(point) || is_number(point) || is_mark(point); }
+
 /// Returns whether the code point is of a script that is written without spaces between words: Han, Thai and others.
 bool has_letters_without_spaces(char32_t code_point);
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -27,6 +26,7 @@ std::optional<std::vector<Word>> find_words(std::string_view text) {
   bool has_others = false;
   bool begins_sentence = true;
   for_each_code_point(text, [&](CodePoint point, std::size_t offset) {
+    if (has_others) return;
     const bool is_part = is_letter(point.value) || is_mark(point.value);
     const bool is_apostrophe = point.value == U'\'' || point.value == U'\u2019';
     begins_sentence = begins_sentence || point.value == U'.' || point.value == U'!' || point.value == U'?';
@@ -38,7 +38,7 @@ std::optional<std::vector<Word>> find_words(std::string_view text) {
     std::string lower;
     append_utf8(lower, lowercase_letter(point.value));
     const bool is_capital = lower != text.substr(offset, point.size) && lower.size() == point.size;
-    has_others = has_others || (is_letter(point.value) && !is_capital);
+    has_others = is_letter(point.value) && !is_capital;
   });
   return has_others || words.empty() ? std::nullopt : std::optional(words);
 }

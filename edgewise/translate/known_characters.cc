@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "edgewise/base/utf8.h"
-#include "edgewise/text/span_bytes.h"
 #include "edgewise/text/unicode.h"
 
 namespace edgewise {

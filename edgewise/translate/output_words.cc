@@ -8,8 +8,6 @@
 namespace edgewise {
 namespace {
 
-bool is_in_word(char32_t code_point) { return is_letter(code_point) || is_number(code_point) || is_mark(code_point); }
-
 /// Returns the code point that ends at `offset`, which is not 0.
 char32_t code_point_before(std::string_view text, std::size_t offset) {
   std::size_t begin = offset - 1;
@@ -22,7 +20,7 @@ bool is_word_boundary(std::string_view text, std::size_t offset) {
   const char32_t before = code_point_before(text, offset);
   const char32_t after = code_point_at(text, offset).value;
   if (is_mark(after)) return is_space(before);
-  return !is_in_word(before) || !is_in_word(after) || has_letters_without_spaces(before) ||
+  return !is_word_point(before) || !is_word_point(after) || has_letters_without_spaces(before) ||
          has_letters_without_spaces(after);
 }
 

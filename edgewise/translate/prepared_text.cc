@@ -19,6 +19,7 @@ std::vector<std::int64_t> placeholders_of(const Vocabulary& vocabulary) {
   std::vector<std::optional<std::int64_t>> found(kMostPlaceholders);
   for (std::int64_t token = 0; token < vocabulary.size(); ++token) {
     const std::string_view text = vocabulary.token_text(token);
+    if (!is_placeholder(text)) continue;
     for (std::size_t i = 0; i < kMostPlaceholders; ++i) {
       if (text == placeholder(static_cast<std::int64_t>(i))) found[i] = token;
     }
@@ -31,8 +32,7 @@ std::vector<std::int64_t> placeholders_of(const Vocabulary& vocabulary) {
 Beside kind_beside(CodePoint point) {
   if (point.size == 0) return Beside::kEdge;
   if (is_space(point.value)) return Beside::kSpace;
-  const bool is_word = is_letter(point.value) || is_number(point.value) || is_mark(point.value);
-  if (!is_word) return Beside::kMark;
+  if (!is_word_point(point.value)) return Beside::kMark;
   return has_letters_without_spaces(point.value) ? Beside::kSpace : Beside::kWord;
 }
 

@@ -14,10 +14,6 @@
 namespace edgewise {
 namespace {
 
-bool is_word_character(CodePoint point) {
-  return is_letter(point.value) || is_number(point.value) || is_mark(point.value);
-}
-
 /// Returns whether no space is behind the mark, as behind an opening bracket.
 bool attaches_to_next(char32_t mark) {
   constexpr std::u32string_view kMarks = U"([{\u00A1\u00BF\u201E\u201A\u300C\u300E";
@@ -55,7 +51,9 @@ class WordPlaces {
   }
 
  private:
-  bool is_mark_word(const OutputWord& word) const { return !is_word_character(text_point_at(text_, word.bytes.begin)); }
+  bool is_mark_word(const OutputWord& word) const {
+    return !is_word_point(text_point_at(text_, word.bytes.begin).value);
+  }
 
   /// The alignment of marks is less certain than that of words.
   std::int64_t weight(const OutputWord& word) const { return is_mark_word(word) ? 1 : 2; }
@@ -240,7 +238,7 @@ class SpanWriter {
       case Beside::kWord:
         return false;
       case Beside::kMark:
-        return is_word_character(left) || has_gap;
+        return is_word_point(left.value) || has_gap;
       default:
         return has_gap || !attaches_to_next(left.value);
     }
@@ -251,7 +249,7 @@ class SpanWriter {
       case Beside::kWord:
         return false;
       case Beside::kMark:
-        return is_word_character(right) || has_gap;
+        return is_word_point(right.value) || has_gap;
       default:
         return has_gap || !attaches_to_word(right.value);
     }
