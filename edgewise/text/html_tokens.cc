@@ -184,6 +184,13 @@ HtmlTextKind text_kind_of(std::string_view element) {
 
 }  // namespace
 
+ByteRange find_value(const HtmlToken& tag, const HtmlAttribute& attribute) {
+  const auto begin = static_cast<std::size_t>(attribute.value.data() - tag.source.data());
+  const std::size_t end = begin + attribute.value.size();
+  const bool is_quoted = tag.source[begin - 1] == '"' || tag.source[begin - 1] == '\'';
+  return is_quoted ? ByteRange{begin - 1, end + 1} : ByteRange{begin, end};
+}
+
 bool is_html_space(char character) {
   return character == ' ' || character == '\t' || character == '\n' || character == '\f' || character == '\r';
 }

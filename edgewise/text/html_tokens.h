@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "edgewise/text/byte_range.h"
+
 namespace edgewise {
 
 enum class HtmlTokenKind { kText, kStartTag, kEndTag, kComment, kDoctype };
@@ -34,6 +36,9 @@ struct HtmlToken {
   bool is_self_closing = false;           // whether a tag ends with `/>`
   bool is_complete = true;                // false for markup within which the document ends
 };
+
+/// Returns where a tag has the value of an attribute, with quotes; the attribute needs a value.
+ByteRange find_value(const HtmlToken& tag, const HtmlAttribute& attribute);
 
 /// Splits a document into tokens as section 13.2.5 of the HTML standard does. Accepts all bytes, and takes linear time.
 /// The sources of the tokens, one after another, are the document, but for a tag within which the document ends: the

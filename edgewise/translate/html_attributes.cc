@@ -24,8 +24,6 @@ std::string in_one_line(std::string_view text) {
   return line;
 }
 
-bool is_quote(char c) { return c == '"' || c == '\''; }
-
 }  // namespace
 
 std::string mark_text_attributes(const HtmlToken& start_tag, std::vector<std::string>& texts) {
@@ -35,11 +33,10 @@ std::string mark_text_attributes(const HtmlToken& start_tag, std::vector<std::st
     if (attribute.value.empty() || !is_text_attribute(lower_ascii(attribute.name))) continue;
     const std::string value = decode_html_references(attribute.value, HtmlTextPlace::kAttribute);
     if (!needs_translation(value)) continue;
-    const auto begin = static_cast<std::size_t>(attribute.value.data() - start_tag.source.data());
-    const std::size_t quotes = is_quote(start_tag.source[begin - 1]) ? 1 : 0;
-    tag += fmt::format("{}{}{}{}", start_tag.source.substr(end, begin - quotes - end), kMark, texts.size(), kMark);
+    const ByteRange bytes = find_value(start_tag, attribute);
+    tag += fmt::format("{}{}{}{}", start_tag.source.substr(end, bytes.begin - end), kMark, texts.size(), kMark);
     texts.push_back(in_one_line(value));
-    end = begin + attribute.value.size() + quotes;
+    end = bytes.end;
   }
   tag += start_tag.source.substr(end);
   return tag;

@@ -78,12 +78,8 @@ std::string without_id(std::string_view start_tag) {
   for (auto attribute = token->attributes.rbegin(); attribute != token->attributes.rend(); ++attribute) {
     if (lower_ascii(attribute->name) != "id") continue;
     auto begin = static_cast<std::size_t>(attribute->name.data() - start_tag.data());
-    std::size_t end = begin + attribute->name.size();
-    if (!attribute->value.empty()) {
-      end = static_cast<std::size_t>(attribute->value.data() - start_tag.data()) + attribute->value.size();
-      const char quote = start_tag[end - attribute->value.size() - 1];
-      if (quote == '"' || quote == '\'') ++end;
-    }
+    const std::size_t end =
+        attribute->value.empty() ? begin + attribute->name.size() : find_value(*token, *attribute).end;
     while (begin > 0 && is_html_space(start_tag[begin - 1])) --begin;
     tag.erase(begin, end - begin);
   }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <sstream>
 #include <string>
@@ -65,6 +66,12 @@ Translator translator_of(std::shared_ptr<const Vocabulary> vocabulary, Order ord
                           });
                     },
                     {.search = search, .alignment = true});
+}
+
+/// Returns a translator with a vocabulary of words, and one with characters and placeholders.
+std::array<Translator, 2> copying_translators() {
+  return {translator_of(make_word_vocabulary(all_words()), Order::kSame),
+          translator_of(characters_of(all_words() + "\uE001\uE002\uE003\uE004"), Order::kSame)};
 }
 
 std::string translate_html(Translator& translator, const std::string& html) {
@@ -152,12 +159,10 @@ std::vector<std::string> forms_of(const std::string& text) {
 
 TEST(Structure, HtmlIsTheSameIfTheModelCopiesItsWords) {
   StructuredTexts texts(1);
-  Translator words = translator_of(make_word_vocabulary(all_words()), Order::kSame);
-  Translator pieces = translator_of(characters_of(all_words() + "\uE001\uE002\uE003\uE004"), Order::kSame);
+  std::array<Translator, 2> translators = copying_translators();
   for (std::size_t i = 0; i < kHtmlTexts; ++i) {
     const StructuredText document = texts.html();
-    EXPECT_EQ(translate_html(words, document.text), document.text);
-    EXPECT_EQ(translate_html(pieces, document.text), document.text);
+    for (Translator& each : translators) EXPECT_EQ(translate_html(each, document.text), document.text);
   }
 }
 
@@ -175,12 +180,10 @@ TEST(Structure, HtmlKeepsItsElementsObjectsAndSpansIfTheModelReversesItsWords) {
 
 TEST(Structure, MarkdownIsTheSameIfTheModelCopiesItsWords) {
   StructuredTexts texts(3);
-  Translator words = translator_of(make_word_vocabulary(all_words()), Order::kSame);
-  Translator pieces = translator_of(characters_of(all_words() + "\uE001\uE002\uE003\uE004"), Order::kSame);
+  std::array<Translator, 2> translators = copying_translators();
   for (std::size_t i = 0; i < kMarkdownTexts; ++i) {
     const StructuredText document = texts.markdown();
-    EXPECT_EQ(translate_plain(words, document.text), document.text);
-    EXPECT_EQ(translate_plain(pieces, document.text), document.text);
+    for (Translator& each : translators) EXPECT_EQ(translate_plain(each, document.text), document.text);
   }
 }
 
