@@ -85,6 +85,8 @@ void check_options(const SearchOptions& options, std::int64_t vocabulary_size) {
   for (const std::int64_t token : options.once) check_token("once", token, vocabulary_size);
   check(std::find(options.never.begin(), options.never.end(), options.end_token) == options.never.end(),
         "search: never holds the end token {}, without which no output ends; take it out", options.end_token);
+  check(std::ranges::count(options.once, options.end_token) == 0,
+        "search: once holds the end token {}, which each output may have; take it out", options.end_token);
 }
 
 }  // namespace edgewise

@@ -38,6 +38,15 @@ void visit_repeating_tokens(std::span<const std::int64_t> produced, std::int64_t
   }
 }
 
+bool may_follow(const RestrictedToken& token) {
+  return token.restriction == Restriction::kPermitted || token.restriction == Restriction::kPenalized;
+}
+
+/// Returns the log-probability of a token that may follow.
+double restrict(double log_probability, const RestrictedToken& token, double repetition_penalty) {
+  return token.restriction == Restriction::kPenalized ? log_probability * repetition_penalty : log_probability;
+}
+
 /// Returns the logarithm of the probability that all tokens have together after restrictions: 1, and what each
 /// restricted token gains or loses. The sum over `next`, which may lack unlikely tokens, is a lower bound where the
 /// restricted tokens have nearly all probability, and rounding would leave little of the difference.
@@ -46,9 +55,7 @@ double log_normalizer(std::span<const NextToken> next, std::span<const Restricte
   double difference = 1;
   for (std::size_t i = 0; i < needed.size(); ++i) {
     difference -= std::exp(log_probabilities[i]);
-    if (needed[i].restriction == Restriction::kPenalized) {
-      difference += std::exp(log_probabilities[i] * repetition_penalty);
-    }
+    if (may_follow(needed[i])) difference += std::exp(restrict(log_probabilities[i], needed[i], repetition_penalty));
   }
   double sum = std::numeric_limits<double>::min();
   for (const NextToken& token : next) sum += std::exp(token.log_probability);
@@ -76,9 +83,9 @@ std::vector<RestrictedToken> restricted_tokens(const SearchRules& rules, std::sp
   }
   if (limits.most_copies > 0) std::ranges::for_each(tokens_that_copy(produced, limits.most_copies), forbid);
   if (limits.is_too_short) forbid(options.end_token);
-  for (const std::int64_t token : options.once) {
-    const bool may_follow = std::ranges::count(limits.once, token) > 0 && std::ranges::count(path, token) == 0;
-    if (!may_follow) forbid(token);
+  for (const std::int64_t token : limits.once) {
+    const bool is_first = std::ranges::count(path.subspan(1), token) == 0;
+    if (is_first && std::ranges::count(rules.once(), token) > 0) restrictions.add(token, Restriction::kPermitted);
   }
   if (rules.conventions().renormalizes) std::ranges::for_each(rules.forbidden(), forbid);
   if (options.repetition_penalty != 1) {
@@ -90,7 +97,7 @@ std::vector<RestrictedToken> restricted_tokens(const SearchRules& rules, std::sp
 }
 
 bool is_needed(const RestrictedToken& token, const SearchRules& rules) {
-  if (rules.conventions().renormalizes) return true;
+  if (rules.conventions().renormalizes || token.restriction == Restriction::kPermitted) return true;
   return token.restriction != Restriction::kForbidden && rules.allowed()[token.token] != 0;
 }
 
@@ -99,8 +106,8 @@ std::vector<NextToken> apply_restrictions(std::vector<NextToken> unrestricted, s
   const double penalty = rules.options().repetition_penalty;
   std::vector<NextToken> next = std::move(unrestricted);
   for (std::size_t i = 0; i < needed.size(); ++i) {
-    if (needed[i].restriction == Restriction::kPenalized) {
-      next.push_back({needed[i].token, log_probabilities[i] * penalty});
+    if (may_follow(needed[i])) {
+      next.push_back({needed[i].token, restrict(log_probabilities[i], needed[i], penalty)});
     }
   }
   if (rules.conventions().drops_stuck) {

@@ -13,6 +13,7 @@ namespace edgewise {
 
 enum class Restriction {
   kForbidden,  // the token must not follow
+  kPermitted,  // the token may follow, although other outputs must not contain it
   kPenalized,  // the repetition penalty multiplies the token's log-probability
   kLastResort  // the token follows if no other token may
 };

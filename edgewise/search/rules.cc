@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "edgewise/search/edgewise_rules.h"
 #include "edgewise/search/hugging_face_rules.h"
@@ -17,6 +18,9 @@ SearchRules::SearchRules(const SearchOptions& options, const SearchConventions& 
       allowed_(static_cast<std::size_t>(vocabulary_size), options.only.empty() ? 1 : 0) {
   for (const std::int64_t token : options.only) allowed_[token] = 1;
   for (const std::int64_t token : options.never) allowed_[token] = 0;
+  for (const std::int64_t token : options.once) {
+    if (std::exchange(allowed_[token], 0) != 0) once_.push_back(token);
+  }
   allowed_[options.end_token] = 1;
   for (std::int64_t token = 0; token < vocabulary_size; ++token) {
     if (allowed_[token] == 0) forbidden_.push_back(token);

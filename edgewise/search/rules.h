@@ -55,10 +55,12 @@ class SearchRules {
   const SearchConventions& conventions() const { return conventions_; }
   std::int64_t vocabulary_size() const { return static_cast<std::int64_t>(allowed_.size()); }
 
-  /// Returns one element per token of the vocabulary: 1 if outputs may contain the token, otherwise 0.
+  /// Returns one element per token of the vocabulary: 1 if all outputs may contain the token, otherwise 0.
   std::span<const std::uint8_t> allowed() const { return allowed_; }
   /// Returns the other tokens, ascending.
   std::span<const std::int64_t> forbidden() const { return forbidden_; }
+  /// Returns those of the other tokens that an output may contain if its input permits it, once.
+  std::span<const std::int64_t> once() const { return once_; }
 
   bool needs_attention() const { return options_.attention || conventions_.coverage_penalty > 0; }
 
@@ -100,6 +102,7 @@ class SearchRules {
   SearchConventions conventions_;
   std::vector<std::uint8_t> allowed_;
   std::vector<std::int64_t> forbidden_;
+  std::vector<std::int64_t> once_;
 };
 
 std::unique_ptr<const SearchRules> make_search_rules(const SearchOptions& options, std::int64_t vocabulary_size);

@@ -119,22 +119,21 @@ void SentenceSearch::request_continuations(NodeIndex node, Step& step) {
 /// Excludes the restricted tokens from the candidates, and requests the log-probabilities of those that are needed.
 void SentenceSearch::request_restricted(NodeIndex node, Step& step) {
   const SearchOptions& options = rules_.options();
-  const bool depends_on_path =
-      options.no_repeat_ngram > 0 || options.repetition_penalty != 1 || !options.once.empty() || is_restarted_;
   const PathLimits limits = {.is_too_short = tree_.depth(node) < shortest_,
                              .most_copies = is_restarted_ ? limits_.copying : 0,
                              .once = input_.once};
-  if (!depends_on_path && !limits.is_too_short && !rules_.conventions().renormalizes) return;
+  const bool needs_path = options.no_repeat_ngram > 0 || options.repetition_penalty != 1 || is_restarted_ ||
+                          !limits.once.empty() || limits.is_too_short || rules_.conventions().renormalizes;
+  if (!needs_path) return;
   const std::int64_t row = std::ssize(step.nodes) - 1;
-  NodeRequest& request = requests_.back();
   for (const RestrictedToken& restricted : restricted_tokens(rules_, tree_.path(node), limits)) {
     if (rules_.allowed()[restricted.token] != 0) {
       step.excluded.push_back({row, restricted.token});
-      ++request.num_excluded;
+      ++requests_.back().num_excluded;
     }
     if (!is_needed(restricted, rules_)) continue;
     step.wanted.push_back({row, restricted.token});
-    request.needed.push_back(restricted);
+    requests_.back().needed.push_back(restricted);
   }
 }
 

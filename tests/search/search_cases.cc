@@ -40,8 +40,10 @@ Tokens draw_words(std::int64_t vocabulary, SearchOptions& options) {
       options.only.insert(options.only.end(), others.begin(), others.begin() + 3);
       options.never.assign(others.begin(), others.begin() + 4);
   }
-  // Tokens that may not follow anyway, so that the results are those without this option.
-  if (*rc::gen::arbitrary<bool>()) options.once.assign(others.begin(), others.begin() + 1);
+  if (*rc::gen::arbitrary<bool>()) {
+    options.once = *rc::gen::container<Tokens>(2, token);
+    std::erase(options.once, options.end_token);
+  }
   return words;
 }
 
@@ -85,10 +87,6 @@ Tokens draw_prefix(std::int64_t vocabulary, const Tokens& words) {
   return *rc::gen::container<Tokens>(*rc::gen::inRange<std::size_t>(0, 5), token);
 }
 
-bool may_contain(const SearchOptions& options, std::int64_t token) {
-  return (options.only.empty() || contains(options.only, token)) && !contains(options.never, token);
-}
-
 /// Returns whether the last `size` tokens also occur before.
 bool repeats_an_ngram(const Tokens& tokens, std::int64_t size) {
   if (size == 0 || std::ssize(tokens) < size) return false;
@@ -118,6 +116,13 @@ std::int64_t longest_output(const SearchCase& given) {
 Tokens append(Tokens tokens, std::int64_t token) {
   tokens.push_back(token);
   return tokens;
+}
+
+bool may_follow(const SearchCase& given, const Tokens& produced, std::int64_t token) {
+  const SearchOptions& options = given.options;
+  if (!options.only.empty() && !contains(options.only, token)) return false;
+  if (contains(options.once, token) && (!contains(given.input.once, token) || contains(produced, token))) return false;
+  return !contains(options.never, token) && !repeats_an_ngram(append(produced, token), options.no_repeat_ngram);
 }
 
 /// Keeps the tokens that sampling may draw, and returns their probabilities.
@@ -154,6 +159,7 @@ SearchCase arbitrary_search_case(std::int64_t vocabulary, Equals equals) {
   Tokens words;
   given.options = draw_options(vocabulary, std::ssize(given.input.tokens), words);
   given.input.prefix = draw_prefix(vocabulary, words);
+  given.input.once = *rc::gen::container<Tokens>(2, rc::gen::inRange<std::int64_t>(0, vocabulary));
   const auto seed = *rc::gen::arbitrary<std::uint64_t>();
   constexpr std::array kTables = {random_table, table_with_impossible, table_with_equals};
   const auto num_tables = kTables.size() - (equals == Equals::kNever ? 1 : 0);
@@ -178,7 +184,7 @@ std::vector<NextToken> tokens_after(const SearchCase& given, const Tokens& produ
   for (std::int64_t token = 0; token < given.vocabulary; ++token) {
     if (token == options.end_token) {
       if (std::ssize(produced) >= shortest) next.push_back(end);
-    } else if (may_contain(options, token) && !repeats_an_ngram(append(produced, token), options.no_repeat_ngram)) {
+    } else if (may_follow(given, produced, token)) {
       const double factor = contains(produced, token) ? options.repetition_penalty : 1.0;
       next.push_back({token, row[static_cast<std::size_t>(token)] * factor});
     }

@@ -121,6 +121,8 @@ TEST(SearchErrors, NameACapacityOutOfRange) {
 TEST(SearchErrors, NameAForbiddenEndToken) {
   EXPECT_EQ(refusal_of(&SearchOptions::never, std::vector<std::int64_t>{0, 3}),
             "search: never holds the end token 3, without which no output ends; take it out");
+  EXPECT_EQ(refusal_of(&SearchOptions::once, std::vector<std::int64_t>{0, 3}),
+            "search: once holds the end token 3, which each output may have; take it out");
 }
 
 TEST(SearchErrors, NameNumbersThatAreNoLogProbabilities) {
