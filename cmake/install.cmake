@@ -9,8 +9,8 @@ include(CMakePackageConfigHelpers)
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/edgewise")
 # Each set of layers is one file of targets, edgewise-SET.cmake, lowest layer first.
-set(core_layers base graph kernels)
-set(infer_layers text search options gpus runtime translate)
+set(core_layers base graph device kernels)
+set(infer_layers text search options runtime translate)
 set(convert_layers convert)
 set(attention_layers training_kernels message ops)
 set(train_layers gpu_runtime nn models data distributed train viz experiment)
@@ -20,7 +20,7 @@ function(edgewise_install_headers component)
   foreach(folder ${ARGN})
     install(DIRECTORY "${PROJECT_SOURCE_DIR}/edgewise/${folder}" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/edgewise"
       COMPONENT ${component} FILES_MATCHING PATTERN "*.h" PATTERN "*-inl.h" EXCLUDE PATTERN gloo_declarations EXCLUDE
-      PATTERN kernels/device EXCLUDE PATTERN "*_cuda.h" EXCLUDE PATTERN cuda_declarations EXCLUDE
+      PATTERN kernels/gpu EXCLUDE PATTERN "*_cuda.h" EXCLUDE PATTERN cuda_declarations EXCLUDE
       REGEX "/kernels/.*_gpu\\.h$" EXCLUDE PATTERN gpu_runtime EXCLUDE)
   endforeach()
 endfunction()

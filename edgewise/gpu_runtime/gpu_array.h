@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "edgewise/kernels/device/memory.h"
+#include "edgewise/device/memory.h"
 
 // Arrays that grow and are reused from step to step. Nothing here waits for more than one stream.
 namespace edgewise {
@@ -17,27 +17,27 @@ namespace edgewise {
 /// A stream of the GPU, and the memory that belongs to its kernels and copies.
 class GpuStream {
  public:
-  GpuStream() : stream_(kernels::device::create_stream()) {}
+  GpuStream() : stream_(device::create_stream()) {}
   /// Waits for the end of all kernels and copies.
   ~GpuStream() {
     try {
-      kernels::device::wait_for(stream_);
+      device::wait_for(stream_);
     } catch (const std::exception&) {
       // Whoever waited for the results has received the error.
     }
-    kernels::device::destroy_stream(stream_);
+    device::destroy_stream(stream_);
   }
   GpuStream(const GpuStream&) = delete;
   GpuStream& operator=(const GpuStream&) = delete;
 
-  operator kernels::device::Stream() const { return stream_; }
+  operator device::Stream() const { return stream_; }
 
   /// Returns how often arrays of this stream have allocated memory. While the number stays, no address changes.
   std::int64_t num_allocations() const { return num_allocations_; }
   void count_allocation() const { ++num_allocations_; }
 
  private:
-  kernels::device::Stream stream_;
+  device::Stream stream_;
   mutable std::int64_t num_allocations_ = 0;
 };
 
@@ -54,8 +54,7 @@ class GpuArray {
       const std::int64_t capacity = std::max(count, capacity_ + capacity_ / 2);
       capacity_ = 0;
       data_.reset();
-      data_ = Memory(kernels::device::allocate_memory(static_cast<std::size_t>(capacity) * sizeof(T), stream),
-                     Free{stream});
+      data_ = Memory(device::allocate_memory(static_cast<std::size_t>(capacity) * sizeof(T), stream), Free{stream});
       capacity_ = capacity;
       stream.count_allocation();
     }
@@ -67,8 +66,8 @@ class GpuArray {
 
  private:
   struct Free {
-    kernels::device::Stream stream;
-    void operator()(void* memory) const { kernels::device::free_memory(memory, stream); }
+    device::Stream stream;
+    void operator()(void* memory) const { device::free_memory(memory, stream); }
   };
   using Memory = std::unique_ptr<void, Free>;
 
@@ -87,7 +86,7 @@ class HostArray {
   T* allocate(std::int64_t count, const GpuStream& stream) {
     if (count > capacity_) {
       const std::int64_t capacity = std::max(count, 2 * capacity_);
-      memory_.emplace_back(kernels::device::allocate_host_memory(static_cast<std::size_t>(capacity) * sizeof(T)));
+      memory_.emplace_back(device::allocate_host_memory(static_cast<std::size_t>(capacity) * sizeof(T)));
       capacity_ = capacity;
       stream.count_allocation();
     }
@@ -99,7 +98,7 @@ class HostArray {
 
  private:
   struct Free {
-    void operator()(void* memory) const { kernels::device::free_host_memory(memory); }
+    void operator()(void* memory) const { device::free_host_memory(memory); }
   };
 
   std::int64_t capacity_ = 0;
@@ -116,10 +115,10 @@ class StagedCopy {
     const std::span<const std::byte> bytes = std::as_bytes(values);
     for (std::size_t first = 0; first < bytes.size(); first += kPartBytes) {
       const auto part = bytes.subspan(first, std::min(kPartBytes, bytes.size() - first));
-      kernels::device::wait_for(stream);
+      device::wait_for(stream);
       std::byte* const staging = staging_.allocate(std::ssize(part), stream);
       std::ranges::copy(part, staging);
-      kernels::device::begin_copy(reinterpret_cast<std::byte*>(data) + first, staging, part.size(), stream);
+      device::begin_copy(reinterpret_cast<std::byte*>(data) + first, staging, part.size(), stream);
     }
   }
 
@@ -133,7 +132,7 @@ class StagedCopy {
 template <typename T>
 const T* begin_copy_to_host(const T* from, std::int64_t count, HostArray<T>& to, const GpuStream& stream) {
   T* const data = to.allocate(count, stream);
-  kernels::device::begin_copy(data, from, static_cast<std::size_t>(count) * sizeof(T), stream);
+  device::begin_copy(data, from, static_cast<std::size_t>(count) * sizeof(T), stream);
   return data;
 }
 

@@ -31,7 +31,7 @@ AnyWeights copy(const TransformerOptions& options, const SafetensorsFile& file, 
   check_options(options);
   check_kernels(options, gpu_options.precision);
   const Weights<PlainLinear> weights = pack_weights<PlainLinear>(options, file, file_name, {.stop = gpu_options.stop});
-  kernels::device::use_gpu(gpu_options.gpu);
+  device::use_gpu(gpu_options.gpu);
   if (gpu_options.precision == RuntimePrecision::kBf16) return copy_weights_to_gpu<BFloat16>(weights);
   return copy_weights_to_gpu<float>(weights);
 }

@@ -30,7 +30,7 @@ HeadLayout head_layout_of(const TransformerOptions& options) {
 
 /// Makes a GPU the thread's current one.
 struct CurrentGpu {
-  explicit CurrentGpu(std::int64_t gpu) : number(gpu) { kernels::device::use_gpu(gpu); }
+  explicit CurrentGpu(std::int64_t gpu) : number(gpu) { device::use_gpu(gpu); }
 
   std::int64_t number;
 };
@@ -74,7 +74,7 @@ class GpuScorer : public Scorer {
   void encode(std::span<const std::int64_t> slots, std::span<const Tokens> inputs) override {
     check_encoder_inputs(slots, inputs);
     if (inputs.empty()) return;
-    kernels::device::use_gpu(gpu_.number);
+    device::use_gpu(gpu_.number);
     const std::int64_t head_size = size_ / weights_.options.heads;
     const SentenceRelation relation(inputs, kernels::can_attend_intervals<T>(head_size, head_size));
     upload_.begin();
@@ -92,7 +92,7 @@ class GpuScorer : public Scorer {
   }
 
   void step(const StepRequest& request, StepResult& result) override {
-    kernels::device::use_gpu(gpu_.number);
+    device::use_gpu(gpu_.number);
     index_.add_nodes(request.nodes);
     result.attention.clear();
     upload_.begin();
@@ -162,7 +162,7 @@ class GpuScorer : public Scorer {
     } else {
       graphs_.begin(shape_of(request), stream_, begin_all);
     }
-    kernels::device::wait_for(stream_);
+    device::wait_for(stream_);
     output_.write(request, result);
     if (request.attention) {
       recorder_.assign({host_edge_weights_.data(), static_cast<std::size_t>(num_edge_weights())});

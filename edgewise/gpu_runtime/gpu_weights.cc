@@ -85,7 +85,7 @@ GpuWeights<T> copy_weights_to_gpu(const Weights<PlainLinear>& weights) {
                               copy.template attention<T>(layer.cross_attention),
                               copy.template feed_forward<T>(layer.feed_forward)});
   }
-  kernels::device::wait_for(*stream);
+  device::wait_for(*stream);
   on_gpu.stream = std::move(stream);
   return on_gpu;
 }

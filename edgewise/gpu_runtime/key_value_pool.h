@@ -24,8 +24,8 @@ class KeyValuePool {
     GpuArray<T> grown;
     T* const to = grown.allocate(2 * layers_ * capacity * width_, stream);
     for (std::int64_t plane = 0; plane < 2 * layers_ && capacity_ > 0; ++plane) {
-      kernels::device::begin_copy(to + plane * capacity * width_, memory_.data() + plane * capacity_ * width_,
-                                  static_cast<std::size_t>(capacity_ * width_) * sizeof(T), stream);
+      device::begin_copy(to + plane * capacity * width_, memory_.data() + plane * capacity_ * width_,
+                         static_cast<std::size_t>(capacity_ * width_) * sizeof(T), stream);
     }
     memory_ = std::move(grown);
     capacity_ = capacity;

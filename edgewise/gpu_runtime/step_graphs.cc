@@ -13,7 +13,7 @@ void StepGraphs::begin(const Shape& shape, const GpuStream& stream, const std::f
     graphs_.emplace(shape, std::nullopt);
     return begin_all();
   }
-  if (!known->second) known->second = kernels::device::LaunchGraph::record(stream, begin_all);
+  if (!known->second) known->second = device::LaunchGraph::record(stream, begin_all);
   known->second->launch(stream);
 }
 

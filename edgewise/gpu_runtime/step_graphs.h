@@ -8,8 +8,8 @@
 #include <optional>
 #include <vector>
 
+#include "edgewise/device/launch_graph.h"
 #include "edgewise/gpu_runtime/gpu_array.h"
-#include "edgewise/kernels/device/launch_graph.h"
 
 namespace edgewise {
 
@@ -33,7 +33,7 @@ class StepGraphs {
   static constexpr std::size_t kMaxShapes = 256;
 
   std::int64_t num_allocations_ = 0;
-  std::map<Shape, std::optional<kernels::device::LaunchGraph>> graphs_;  // without a graph after the first step
+  std::map<Shape, std::optional<device::LaunchGraph>> graphs_;  // without a graph after the first step
 };
 
 }  // namespace edgewise

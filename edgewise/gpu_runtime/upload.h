@@ -50,10 +50,10 @@ class Upload {
 
   /// Begins to copy all arrays. Waits for the last copy.
   void send(const GpuStream& stream) {
-    kernels::device::wait_for(stream);
+    device::wait_for(stream);
     std::byte* const staging = staging_.allocate(std::ssize(bytes_), stream);
     std::ranges::copy(bytes_, staging);
-    kernels::device::begin_copy(on_gpu_.allocate(std::ssize(bytes_), stream), staging, bytes_.size(), stream);
+    device::begin_copy(on_gpu_.allocate(std::ssize(bytes_), stream), staging, bytes_.size(), stream);
   }
 
   /// Returns an array in memory of the GPU, which is valid until the next send().

@@ -65,7 +65,7 @@ void differentiate_on_gpu(const kernels::EmbedBackward<float>& p, std::span<cons
   const KernelRows<std::int32_t> begin(groups.begin, grad_out_TM);
   const KernelRows<std::int32_t> tokens(groups.tokens, grad_out_TM);
   const kernels::TokenGroupsView view = {group_rows.data(), begin.data(), tokens.data(), std::ssize(groups.rows)};
-  call_gpu_kernel(grad_out_TM, [&](kernels::device::Stream stream) { kernels::embed_backward(p, view, stream); });
+  call_gpu_kernel(grad_out_TM, [&](device::Stream stream) { kernels::embed_backward(p, view, stream); });
 }
 
 // Inputs: weight_CM, table_PM.

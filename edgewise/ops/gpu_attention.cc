@@ -11,7 +11,7 @@
 #include "edgewise/kernels/attention/interval_attention_gpu.h"
 #include "edgewise/kernels/attention/sparse_attention_gpu.h"
 #include "edgewise/kernels/attention/tile_attention_gpu.h"
-#include "edgewise/kernels/device/limits.h"
+#include "edgewise/kernels/gpu/limits.h"
 #include "edgewise/ops/device_cache.h"
 #include "edgewise/ops/device_relation.h"
 #include "edgewise/ops/gpu_kernels.h"
@@ -52,7 +52,7 @@ std::string_view gpu_attention_name(GpuAttention kernel) {
 bool can_attend_on_gpu(const Relation& relation, std::int64_t num_heads, const HeadSizes& sizes) {
   const std::int64_t num_nodes = std::max(relation.num_sources(), relation.num_destinations());
   const bool has_room =
-      num_nodes * num_heads <= std::numeric_limits<std::int32_t>::max() && num_heads <= kernels::device::kMaxGridRows;
+      num_nodes * num_heads <= std::numeric_limits<std::int32_t>::max() && num_heads <= kernels::gpu::kMaxGridRows;
   return has_room && kernels::can_attend_edges(sizes.head_size, sizes.value_size);
 }
 
@@ -72,7 +72,7 @@ template <typename T>
 void gpu_attention_forward(const kernels::AttentionForward<T>& p, const Relation& relation,
                            const at::Tensor& query_DHK) {
   const at::Device device = query_DHK.device();
-  call_gpu_kernel(query_DHK, [&](kernels::device::Stream stream) {
+  call_gpu_kernel(query_DHK, [&](device::Stream stream) {
     switch (choose_gpu_attention<T>(relation, device, sizes_of(p))) {
       case GpuAttention::kIntervals:
         return kernels::interval_attention_forward(p, *derive_on<DeviceIntervals>(relation, device).view(), stream);
@@ -89,7 +89,7 @@ void gpu_attention_backward(const kernels::AttentionBackward<T>& p, const Relati
                             const at::Tensor& query_DHK) {
   const at::Device device = query_DHK.device();
   const std::int64_t num_heads = p.forward.num_heads;
-  call_gpu_kernel(query_DHK, [&](kernels::device::Stream stream) {
+  call_gpu_kernel(query_DHK, [&](device::Stream stream) {
     switch (choose_gpu_attention<T>(relation, device, sizes_of(p.forward))) {
       case GpuAttention::kIntervals: {
         const RelationView& rows = *derive_on<DeviceIntervals>(relation, device).view();

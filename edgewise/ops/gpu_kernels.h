@@ -6,7 +6,7 @@
 
 #include <type_traits>
 
-#include "edgewise/kernels/device/stream.h"
+#include "edgewise/device/stream.h"
 #include "edgewise/ops/definition.h"
 
 // Operations call the kernels of kernels/*_gpu.h where uses_gpu_kernels() (definition.h) is true.
@@ -20,7 +20,7 @@ bool is_aligned(const at::Tensor& x);
 at::Tensor aligned_contiguous(const at::Tensor& x);
 
 /// Returns the current stream of a GPU, which must be the current device; the emulator's for the CPU.
-kernels::device::Stream current_stream(at::Device device);
+device::Stream current_stream(at::Device device);
 
 /// Calls call(stream) for the GPU of x. Throws std::runtime_error if a kernel could not start.
 template <class Call>

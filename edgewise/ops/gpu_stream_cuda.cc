@@ -5,8 +5,6 @@
 
 namespace edgewise {
 
-kernels::device::Stream current_stream(at::Device device) {
-  return {c10::cuda::getCurrentCUDAStream(device.index()).stream()};
-}
+device::Stream current_stream(at::Device device) { return {c10::cuda::getCurrentCUDAStream(device.index()).stream()}; }
 
 }  // namespace edgewise

@@ -3,6 +3,6 @@
 
 namespace edgewise {
 
-kernels::device::Stream current_stream(at::Device /*device*/) { return {}; }
+device::Stream current_stream(at::Device /*device*/) { return {}; }
 
 }  // namespace edgewise

@@ -30,7 +30,7 @@ at::Tensor sums_of_squares_on_gpu(const std::vector<at::Tensor>& tensors) {
   const auto options = tensors.front().options().requires_grad(false);
   const at::Tensor workspace = at::empty({workspace_size}, options);
   at::Tensor sums = at::empty({std::ssize(tensors)}, options.dtype(at::kDouble));
-  call_gpu_kernel(sums, [&](kernels::device::Stream stream) {
+  call_gpu_kernel(sums, [&](device::Stream stream) {
     auto* sum = sums.mutable_data_ptr<double>();
     for (const at::Tensor& values : aligned) {
       kernels::sum_squares(values.const_data_ptr<float>(), values.numel(), workspace.mutable_data_ptr<float>(), sum++,
@@ -82,7 +82,7 @@ NormAndDivisor divide_by_norm(const at::Tensor& sum_of_squares, double tokens, d
                                            .clip_norm = clip_norm,
                                            .divisor = divisor.mutable_data_ptr<float>(),
                                            .norm = norm.mutable_data_ptr<double>()};
-  call_gpu_kernel(divisor, [&](kernels::device::Stream stream) { kernels::divide_by_norm(arguments, stream); });
+  call_gpu_kernel(divisor, [&](device::Stream stream) { kernels::divide_by_norm(arguments, stream); });
   return {norm, divisor};
 }
 

@@ -60,7 +60,7 @@ LayerResult layer_forward(const at::Tensor& x_TI, const LinearWeights& parameter
                                                      .x = data_or_null<T>(y_TO),
                                                      .out = data_or_null<T>(out_TO),
                                                      .dropout = dropout_rule(options.dropout, options.dropout_key)};
-    call_gpu_kernel(y_TO, [&](kernels::device::Stream stream) { kernels::activate(arguments, stream); });
+    call_gpu_kernel(y_TO, [&](device::Stream stream) { kernels::activate(arguments, stream); });
   });
   return {out_TO, options.activation ? y_TO : at::Tensor()};
 }
@@ -86,7 +86,7 @@ at::Tensor layer_grad_preactivation(const at::Tensor& grad_out_TO, const at::Ten
     arguments.dropout = dropout_rule(options.dropout, options.dropout_key);
     arguments.grad_x = is_changed ? data_or_null<T>(grad_pre_TO) : nullptr;
     arguments.grad_bias = data_or_null<float>(grad_bias_O);
-    call_gpu_kernel(grad_out_TO, [&](kernels::device::Stream stream) {
+    call_gpu_kernel(grad_out_TO, [&](device::Stream stream) {
       kernels::activation_gradient(arguments, data_or_null<float>(workspace), stream);
     });
   });

@@ -92,7 +92,7 @@ class SmoothedLossOnGpu : public Operation {
                                                    .gradient = data_or_null<float>(grad_TC),
                                                    .loss = data_or_null<float>(loss_T),
                                                    .is_correct = data_or_null<bool>(is_correct_T)};
-    call_gpu_kernel(logits_TC, [&](kernels::device::Stream stream) { kernels::softmax_loss(arguments, stream); });
+    call_gpu_kernel(logits_TC, [&](device::Stream stream) { kernels::softmax_loss(arguments, stream); });
     saved = {grad_TC};
     return {loss_T.sum()};
   }

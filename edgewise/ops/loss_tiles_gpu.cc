@@ -85,7 +85,7 @@ class TiledLossOnGpu {
                                                .gradient = data_or_null<T>(grad_logits_RC_),
                                                .loss = data_or_null<float>(loss_T_) + tile.begin,
                                                .is_correct = data_or_null<bool>(is_correct_T_) + tile.begin};
-    call_gpu_kernel(logits_RC_, [&](kernels::device::Stream stream) { kernels::softmax_loss(arguments, stream); });
+    call_gpu_kernel(logits_RC_, [&](device::Stream stream) { kernels::softmax_loss(arguments, stream); });
   }
 
   // Writes the results of the tile's rows one after the other, so not in the order of the state.
@@ -102,7 +102,7 @@ class TiledLossOnGpu {
                                              .loss = data_or_null<float>(loss_T_) + first_row,
                                              .divergence = data_or_null<float>(divergence_T_) + tile.begin,
                                              .is_correct = data_or_null<bool>(is_correct_T_) + first_row};
-    call_gpu_kernel(logits_RC_, [&](kernels::device::Stream stream) { kernels::rdrop_loss(arguments, stream); });
+    call_gpu_kernel(logits_RC_, [&](device::Stream stream) { kernels::rdrop_loss(arguments, stream); });
   }
 
   template <typename T>
@@ -114,7 +114,7 @@ class TiledLossOnGpu {
                                                   .dropout = {},
                                                   .grad_sum = nullptr,
                                                   .grad_bias = data_or_null<float>(tensors_.grad_bias_C)};
-    call_gpu_kernel(logits_RC_, [&](kernels::device::Stream stream) {
+    call_gpu_kernel(logits_RC_, [&](device::Stream stream) {
       kernels::linear_gradient(arguments, data_or_null<float>(workspace_), stream);
     });
   }

@@ -30,9 +30,8 @@ void with_types(const NormSettings& settings, const at::Tensor& x_TM, Fn fn) {
 template <typename X, typename Y, typename N>
 void differentiate_on_gpu(const kernels::AddNormBackward<X, Y, N>& p, const at::Tensor& gain_M) {
   const at::Tensor workspace = at::empty({kernels::add_norm_backward_workspace(p.num_rows, p.size)}, gain_M.options());
-  call_gpu_kernel(gain_M, [&](kernels::device::Stream stream) {
-    kernels::add_norm_backward(p, workspace.data_ptr<float>(), stream);
-  });
+  call_gpu_kernel(gain_M,
+                  [&](device::Stream stream) { kernels::add_norm_backward(p, workspace.data_ptr<float>(), stream); });
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ void copy_rows(const at::Tensor& from, std::span<const NodeIndex> rows, const at
                                                .to = data_or_null<T>(to),
                                                .num_rows = std::ssize(rows),
                                                .size = to.numel() / to.size(0)};
-    call_gpu_kernel(from, [&](kernels::device::Stream stream) { kernel(arguments, stream); });
+    call_gpu_kernel(from, [&](device::Stream stream) { kernel(arguments, stream); });
   });
 }
 
@@ -86,7 +86,7 @@ at::Tensor sum_on_gpu(const at::Tensor& from_AM, std::span<const NodeIndex> rows
   with_float_or_bf16(from_AM.scalar_type(), [&]<typename T>(T) {
     const kernels::SumRows<T> arguments = {
         .from = data_or_null<T>(aligned_AM), .to = data_or_null<T>(to_NM), .size = from_AM.size(1)};
-    call_gpu_kernel(from_AM, [&](kernels::device::Stream stream) { kernels::sum_rows(arguments, view, stream); });
+    call_gpu_kernel(from_AM, [&](device::Stream stream) { kernels::sum_rows(arguments, view, stream); });
   });
   return to_NM;
 }

@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "edgewise/gpus/choose_gpu.h"
+#include "edgewise/device/choose_gpu.h"
 #include "edgewise/runtime/runtime_model.h"
 #include "edgewise/translate/translation_engine.h"
 

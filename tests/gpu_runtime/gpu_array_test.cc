@@ -13,7 +13,7 @@ template <typename T>
 std::vector<T> read(const GpuArray<T>& array, std::int64_t count, const GpuStream& stream) {
   HostArray<T> host;
   begin_copy_to_host(array.data(), count, host, stream);
-  kernels::device::wait_for(stream);
+  device::wait_for(stream);
   return {host.data(), host.data() + count};
 }
 

@@ -5,15 +5,15 @@
 #include <string>
 #include <vector>
 
-#include "edgewise/kernels/device/emulator/launch_record.h"
-#include "edgewise/kernels/device/emulator/shared_memory_limit.h"
+#include "edgewise/kernels/gpu/emulator/launch_record.h"
+#include "edgewise/kernels/gpu/emulator/shared_memory_limit.h"
 #include "tests/gpu_runtime/gpu_models.h"
 
 namespace edgewise {
 namespace {
 
-using kernels::device::emulator::LaunchRecord;
-using kernels::device::emulator::SharedMemoryLimit;
+using kernels::gpu::emulator::LaunchRecord;
+using kernels::gpu::emulator::SharedMemoryLimit;
 using testing::Contains;
 using testing::Not;
 

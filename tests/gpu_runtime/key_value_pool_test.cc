@@ -21,14 +21,14 @@ TEST(KeyValuePool, KeepsItsEntriesWhenItGrows) {
   };
   for (std::int64_t plane = 0; plane < 2 * kLayers; ++plane) {
     std::fill_n(row.allocate(kWidth, stream), kWidth, static_cast<float>(plane));
-    kernels::device::begin_copy(pool.entry(2) + offset(plane), row.data(), kWidth * sizeof(float), stream);
-    kernels::device::wait_for(stream);
+    device::begin_copy(pool.entry(2) + offset(plane), row.data(), kWidth * sizeof(float), stream);
+    device::wait_for(stream);
   }
   pool.reserve(4, stream);
   EXPECT_GE(pool.num_entries(), 4);
   for (std::int64_t plane = 0; plane < 2 * kLayers; ++plane) {
     begin_copy_to_host(pool.entry(2) + offset(plane), kWidth, row, stream);
-    kernels::device::wait_for(stream);
+    device::wait_for(stream);
     EXPECT_EQ(std::vector<float>(row.data(), row.data() + kWidth),
               std::vector<float>(kWidth, static_cast<float>(plane)));
   }

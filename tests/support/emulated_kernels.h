@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "edgewise/kernels/device/emulator/launch_record.h"
+#include "edgewise/kernels/gpu/emulator/launch_record.h"
 #include "edgewise/ops/definition.h"
 
 namespace edgewise {
@@ -15,7 +15,7 @@ namespace edgewise {
 template <class Function>
 std::set<std::string> launched_kernels(Function function) {
   const EmulatedKernelsGuard guard;
-  const kernels::device::emulator::LaunchRecord record;
+  const kernels::gpu::emulator::LaunchRecord record;
   function();
   const std::vector<std::string> kernels = record.kernels();
   return {kernels.begin(), kernels.end()};

@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace edgewise::kernels::device {
+namespace edgewise::kernels::gpu {
 
 /// Returns whether there are kernels of attention over tiles for heads of this size.
 constexpr bool has_tiled_kernels(std::int64_t head_size) {
@@ -30,4 +30,4 @@ auto with_head_size(std::int64_t head_size, Call call) {
   }
 }
 
-}  // namespace edgewise::kernels::device
+}  // namespace edgewise::kernels::gpu

@@ -10,9 +10,9 @@ namespace edgewise::kernels {
 
 template <typename T>
 void interval_attention_forward(const AttentionForward<T>& p, const RelationView& relation, device::Stream stream) {
-  const device::AttentionArguments<T> arguments(p, relation.num_destinations, relation.num_sources);
-  device::launch_tiled_forward(arguments, device::IntervalEdges(relation, nullptr), p.head_size,
-                               static_cast<int>(p.heads().size()), stream);
+  const gpu::AttentionArguments<T> arguments(p, relation.num_destinations, relation.num_sources);
+  gpu::launch_tiled_forward(arguments, gpu::IntervalEdges(relation, nullptr), p.head_size,
+                            static_cast<int>(p.heads().size()), stream);
 }
 
 template void interval_attention_forward(const AttentionForward<float>&, const RelationView&, device::Stream);

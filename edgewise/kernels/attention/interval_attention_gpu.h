@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
+#include "edgewise/device/stream.h"
 #include "edgewise/graph/relation_view.h"
 #include "edgewise/kernels/attention/attention.h"
-#include "edgewise/kernels/device/stream.h"
 
 // Attention on GPUs over relations in the interval form.
 namespace edgewise::kernels {

@@ -2,11 +2,11 @@
 #pragma once
 
 #include "edgewise/kernels/attention/scatter_rows_gpu.h"
-#include "edgewise/kernels/device/row_strips.h"
+#include "edgewise/kernels/gpu/row_strips.h"
 
 // The definition of scatter_rows_gpu.h, for the device and for the emulator.
 namespace edgewise::kernels {
-namespace device {
+namespace gpu {
 
 template <typename T, bool kIsWide>
 struct ScatterRowsKernel {
@@ -35,12 +35,12 @@ struct ScatterRowsKernel {
   }
 };
 
-}  // namespace device
+}  // namespace gpu
 
 template <typename T>
 void scatter_rows(const ScatterRows<T>& p, device::Stream stream) {
-  device::with_width(p.columns | p.stride | p.offset, [&](auto is_wide) {
-    using Kernel = device::ScatterRowsKernel<T, is_wide>;
+  gpu::with_width(p.columns | p.stride | p.offset, [&](auto is_wide) {
+    using Kernel = gpu::ScatterRowsKernel<T, is_wide>;
     launch(Kernel{p}, Kernel::Strips::num_blocks(p.rows, p.columns), stream);
   });
 }

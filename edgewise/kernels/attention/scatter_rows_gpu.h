@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "edgewise/device/stream.h"
 #include "edgewise/kernels/attention/scatter_rows.h"
-#include "edgewise/kernels/device/stream.h"
 
 namespace edgewise::kernels {
 

@@ -10,12 +10,12 @@
 
 // The definitions of the functions of sparse_attention_gpu.h for the device and for the emulator.
 namespace edgewise::kernels {
-namespace device {
+namespace gpu {
 
 /// Launches Kernel<T, kLanes> for the smallest group of lanes whose parts hold a row of a head, with a group for each
 /// list and head.
 template <template <typename, int> class Kernel, typename T, class... Arguments>
-void launch_groups(const SparseArguments<T>& p, const EdgeLists& lists, Stream stream, Arguments... arguments) {
+void launch_groups(const SparseArguments<T>& p, const EdgeLists& lists, device::Stream stream, Arguments... arguments) {
   auto launch_with = [&]<int kLanes>() {
     constexpr int kGroupsOfBlock = kThreadsOfSparseBlock / kLanes;
     const int num_groups = lists.num_lists * p.num_computed_heads;
@@ -32,37 +32,35 @@ inline EdgeLists edges_of_rows(const RelationView& relation) {
   return {relation.row_begin, relation.sources, nullptr, static_cast<int>(relation.num_destinations)};
 }
 
-}  // namespace device
+}  // namespace gpu
 
 template <typename T>
 void sparse_attention_forward(const AttentionForward<T>& p, const RelationView& relation, device::Stream stream) {
-  device::launch_groups<device::SparseForward>(device::SparseArguments<T>(p), device::edges_of_rows(relation), stream,
-                                               p.out, p.log_normalizer);
+  gpu::launch_groups<gpu::SparseForward>(gpu::SparseArguments<T>(p), gpu::edges_of_rows(relation), stream, p.out,
+                                         p.log_normalizer);
 }
 
 template <typename T>
 void sparse_attention_weights(const AttentionWeights<T>& p, const RelationView& relation, device::Stream stream) {
-  device::launch_groups<device::SparseWeights>(device::SparseArguments<T>(p.forward), device::edges_of_rows(relation),
-                                               stream, p.weight);
+  gpu::launch_groups<gpu::SparseWeights>(gpu::SparseArguments<T>(p.forward), gpu::edges_of_rows(relation), stream,
+                                         p.weight);
 }
 
 std::int64_t sparse_backward_workspace(const RelationView& relation, std::int64_t num_heads) {
-  return relation.num_destinations * num_heads * static_cast<std::int64_t>(sizeof(device::RowStatistics));
+  return relation.num_destinations * num_heads * static_cast<std::int64_t>(sizeof(gpu::RowStatistics));
 }
 
 template <typename T>
 void sparse_attention_backward(const AttentionBackward<T>& p, const RelationView& relation,
                                const EdgesBySourceView& edges, void* workspace, device::Stream stream) {
   const AttentionForward<T>& f = p.forward;
-  const device::SparseArguments<T> arguments(f);
-  auto* const statistics = static_cast<device::RowStatistics*>(workspace);
-  device::launch_groups<device::SparseBackwardRows>(arguments, device::edges_of_rows(relation), stream, f.out,
-                                                    p.grad_out, f.log_normalizer, statistics, p.grad_query,
-                                                    p.grad_edge_bias);
-  const device::EdgeLists sources = {edges.begin, edges.destination, edges.edge,
-                                     static_cast<int>(relation.num_sources)};
-  device::launch_groups<device::SparseBackwardSources>(arguments, sources, stream, p.grad_out, statistics, p.grad_key,
-                                                       p.grad_value);
+  const gpu::SparseArguments<T> arguments(f);
+  auto* const statistics = static_cast<gpu::RowStatistics*>(workspace);
+  gpu::launch_groups<gpu::SparseBackwardRows>(arguments, gpu::edges_of_rows(relation), stream, f.out, p.grad_out,
+                                              f.log_normalizer, statistics, p.grad_query, p.grad_edge_bias);
+  const gpu::EdgeLists sources = {edges.begin, edges.destination, edges.edge, static_cast<int>(relation.num_sources)};
+  gpu::launch_groups<gpu::SparseBackwardSources>(arguments, sources, stream, p.grad_out, statistics, p.grad_key,
+                                                 p.grad_value);
 }
 
 template void sparse_attention_forward(const AttentionForward<float>&, const RelationView&, device::Stream);

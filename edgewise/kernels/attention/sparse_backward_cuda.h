@@ -6,7 +6,7 @@
 // The gradients of attention over CSR rows, in two passes without atomics: over rows for the gradients of queries and
 // edge biases, then over sources for those of keys and values. Both passes compute the weights again, so that no memory
 // grows with the number of edges.
-namespace edgewise::kernels::device {
+namespace edgewise::kernels::gpu {
 
 /// The numbers of a row and head from which the gradients of its edges follow.
 struct alignas(8) RowStatistics {
@@ -144,4 +144,4 @@ struct SparseBackwardSources {
   }
 };
 
-}  // namespace edgewise::kernels::device
+}  // namespace edgewise::kernels::gpu

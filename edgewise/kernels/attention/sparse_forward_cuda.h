@@ -3,7 +3,7 @@
 
 #include "edgewise/kernels/attention/sparse_rows_cuda.h"
 
-namespace edgewise::kernels::device {
+namespace edgewise::kernels::gpu {
 
 /// Attention over CSR rows by online softmax: each key and value is loaded once for each edge.
 template <typename T, int kLanes>
@@ -62,4 +62,4 @@ struct SparseForward {
   }
 };
 
-}  // namespace edgewise::kernels::device
+}  // namespace edgewise::kernels::gpu

@@ -3,7 +3,7 @@
 
 #include "edgewise/kernels/attention/sparse_rows_cuda.h"
 
-namespace edgewise::kernels::device {
+namespace edgewise::kernels::gpu {
 
 /// The weights of attention over CSR rows, in two passes over the edges of a row: the first one sums the weights.
 template <typename T, int kLanes>
@@ -54,4 +54,4 @@ struct SparseWeights {
   }
 };
 
-}  // namespace edgewise::kernels::device
+}  // namespace edgewise::kernels::gpu

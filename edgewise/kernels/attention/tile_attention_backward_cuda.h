@@ -10,7 +10,7 @@ namespace edgewise::kernels {
 
 template <typename T>
 bool can_attend_tiles(std::int64_t head_size, std::int64_t value_size) {
-  return head_size == value_size && device::can_start_tiled_kernels<T, device::BitmapEdges>(head_size);
+  return head_size == value_size && gpu::can_start_tiled_kernels<T, gpu::BitmapEdges>(head_size);
 }
 
 template bool can_attend_tiles<float>(std::int64_t, std::int64_t);
@@ -19,11 +19,11 @@ template bool can_attend_tiles<BFloat16>(std::int64_t, std::int64_t);
 template <typename T>
 void tile_attention_backward(const AttentionBackward<T>& p, const BitmapRelationView& relation, void* workspace,
                              device::Stream stream) {
-  static_assert(tile_backward_workspace(1, 1) == sizeof(device::RowRecord));
-  const device::GradientArguments<T> arguments(p, relation.num_destinations, relation.num_sources,
-                                               static_cast<device::RowRecord*>(workspace));
-  device::launch_tiled_backward(arguments, device::BitmapEdges{relation.by_destination, relation.by_source},
-                                p.forward.head_size, static_cast<int>(p.forward.heads().size()), stream);
+  static_assert(tile_backward_workspace(1, 1) == sizeof(gpu::RowRecord));
+  const gpu::GradientArguments<T> arguments(p, relation.num_destinations, relation.num_sources,
+                                            static_cast<gpu::RowRecord*>(workspace));
+  gpu::launch_tiled_backward(arguments, gpu::BitmapEdges{relation.by_destination, relation.by_source},
+                             p.forward.head_size, static_cast<int>(p.forward.heads().size()), stream);
 }
 
 template void tile_attention_backward(const AttentionBackward<float>&, const BitmapRelationView&, void*,

@@ -10,9 +10,9 @@ namespace edgewise::kernels {
 
 template <typename T>
 void tile_attention_forward(const AttentionForward<T>& p, const BitmapRelationView& relation, device::Stream stream) {
-  const device::AttentionArguments<T> arguments(p, relation.num_destinations, relation.num_sources);
-  device::launch_tiled_forward(arguments, device::BitmapEdges{relation.by_destination, relation.by_source}, p.head_size,
-                               static_cast<int>(p.heads().size()), stream);
+  const gpu::AttentionArguments<T> arguments(p, relation.num_destinations, relation.num_sources);
+  gpu::launch_tiled_forward(arguments, gpu::BitmapEdges{relation.by_destination, relation.by_source}, p.head_size,
+                            static_cast<int>(p.heads().size()), stream);
 }
 
 template void tile_attention_forward(const AttentionForward<float>&, const BitmapRelationView&, device::Stream);

@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
+#include "edgewise/device/stream.h"
 #include "edgewise/kernels/attention/attention.h"
 #include "edgewise/kernels/attention/bitmap_tiles_gpu.h"
-#include "edgewise/kernels/device/stream.h"
 
 // Attention on GPUs over relations whose edges are dense in tiles of 64 destinations and 64 sources: patterns of
 // blocks, trees, windows with global tokens, random rows with many sources.

@@ -6,7 +6,7 @@
 // Products of bf16 matrices on tensor cores, for the kernels of attention over tiles. A warp has 16 nodes in registers,
 // and multiplies them with nodes in shared memory. Lane i has numbers of its warp's nodes i / 4 and i / 4 + 8, in the
 // layout of multiply_tiles(). The functions that multiply are collectives of the warp.
-namespace edgewise::kernels::device {
+namespace edgewise::kernels::gpu {
 
 struct Bf16Layout {
   static constexpr int kThreads = 128;
@@ -112,4 +112,4 @@ EDGEWISE_DEVICE void store_row(int r, const float (&sum)[kColumns][4], float fac
   }
 }
 
-}  // namespace edgewise::kernels::device
+}  // namespace edgewise::kernels::gpu

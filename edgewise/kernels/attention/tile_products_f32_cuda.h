@@ -7,7 +7,7 @@
 // bits. A block has 64 nodes in shared memory, 16 for each warp, and multiplies them with 32 other nodes. 8 lanes
 // share a node. A thread has 4 nodes, other nodes i % 8 + 8 c, and columns 4 (i % 8 + 8 c) to 4 (i % 8 + 8 c) + 3 of a
 // node, where i is its lane.
-namespace edgewise::kernels::device {
+namespace edgewise::kernels::gpu {
 
 struct F32Layout {
   static constexpr int kThreads = 128;
@@ -97,4 +97,4 @@ EDGEWISE_DEVICE void store_row(const float (&sum)[kChunks][4], float factor, flo
   }
 }
 
-}  // namespace edgewise::kernels::device
+}  // namespace edgewise::kernels::gpu

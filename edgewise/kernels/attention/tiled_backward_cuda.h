@@ -11,7 +11,7 @@
 #include "edgewise/kernels/attention/tiled_source_gradient_bf16_cuda.h"
 #include "edgewise/kernels/attention/tiled_source_gradient_f32_cuda.h"
 
-namespace edgewise::kernels::device {
+namespace edgewise::kernels::gpu {
 
 template <int kHeadSize, typename T, class Edges>
 using TiledQueryGradient = std::conditional_t<std::is_same_v<T, float>, TiledQueryGradientF32<kHeadSize, Edges>,
@@ -23,7 +23,7 @@ using TiledSourceGradient = std::conditional_t<std::is_same_v<T, float>, TiledSo
 /// Begins the backward pass over the tiles of `edges` for `num_heads` heads of size `head_size`.
 template <typename T, class Edges>
 void launch_tiled_backward(const GradientArguments<T>& p, const Edges& edges, std::int64_t head_size, int num_heads,
-                           Stream stream) {
+                           device::Stream stream) {
   const auto grid_for = [&](int num_nodes, int nodes_of_block) {
     return Grid(num_blocks_for(num_nodes, nodes_of_block), num_heads);
   };
@@ -43,7 +43,7 @@ bool can_start_tiled_kernels(std::int64_t head_size) {
            return std::max({sizeof(typename TiledForward<kHeadSize, T, Edges>::Shared),
                             sizeof(typename TiledQueryGradient<kHeadSize, T, Edges>::Shared),
                             sizeof(typename TiledSourceGradient<kHeadSize, T, Edges>::Shared)});
-         }) <= max_shared_memory();
+         }) <= device::max_shared_memory();
 }
 
-}  // namespace edgewise::kernels::device
+}  // namespace edgewise::kernels::gpu

@@ -3,7 +3,7 @@
 
 #include "edgewise/kernels/attention/tile_products_bf16_cuda.h"
 
-namespace edgewise::kernels::device {
+namespace edgewise::kernels::gpu {
 
 /// Attention in bf16 on tensor cores: FlashAttention-2 (Dao 2023) over the tiles that Edges has. Each warp computes 16
 /// rows; keys and values pass through shared memory in tiles of 64, of which the next one is copied meanwhile.
@@ -127,4 +127,4 @@ struct TiledForwardBf16 {
   }
 };
 
-}  // namespace edgewise::kernels::device
+}  // namespace edgewise::kernels::gpu

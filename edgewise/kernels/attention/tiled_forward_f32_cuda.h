@@ -3,7 +3,7 @@
 
 #include "edgewise/kernels/attention/tile_products_f32_cuda.h"
 
-namespace edgewise::kernels::device {
+namespace edgewise::kernels::gpu {
 
 /// Attention in fp32. Keys and values pass through shared memory in tiles of 32, of which the next one is copied
 /// meanwhile.
@@ -136,4 +136,4 @@ struct TiledForwardF32 {
   }
 };
 
-}  // namespace edgewise::kernels::device
+}  // namespace edgewise::kernels::gpu

@@ -4,7 +4,7 @@
 #include "edgewise/kernels/attention/gradient_arguments_cuda.h"
 #include "edgewise/kernels/attention/tile_products_bf16_cuda.h"
 
-namespace edgewise::kernels::device {
+namespace edgewise::kernels::gpu {
 
 /// The gradients of queries and edge biases in bf16. Like in TiledForwardBf16, each warp computes 16 rows, and keys and
 /// values pass through shared memory.
@@ -107,4 +107,4 @@ struct TiledQueryGradientBf16 {
   }
 };
 
-}  // namespace edgewise::kernels::device
+}  // namespace edgewise::kernels::gpu

@@ -4,7 +4,7 @@
 #include "edgewise/kernels/attention/gradient_arguments_cuda.h"
 #include "edgewise/kernels/attention/tile_products_f32_cuda.h"
 
-namespace edgewise::kernels::device {
+namespace edgewise::kernels::gpu {
 
 /// The gradients of queries and edge biases in fp32. Keys and values pass through shared memory in tiles of 32. A
 /// second stage would leave memory for fewer blocks, which hide each other's copies.
@@ -106,4 +106,4 @@ struct TiledQueryGradientF32 {
   }
 };
 
-}  // namespace edgewise::kernels::device
+}  // namespace edgewise::kernels::gpu

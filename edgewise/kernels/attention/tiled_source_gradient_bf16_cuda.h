@@ -4,7 +4,7 @@
 #include "edgewise/kernels/attention/gradient_arguments_cuda.h"
 #include "edgewise/kernels/attention/tile_products_bf16_cuda.h"
 
-namespace edgewise::kernels::device {
+namespace edgewise::kernels::gpu {
 
 /// The gradients of keys and values in bf16. Each warp computes 16 sources. Queries and gradients of `out` pass through
 /// shared memory in tiles of 32 rows, of which the next one is copied meanwhile. Products are transposed: a lane's
@@ -126,4 +126,4 @@ struct TiledSourceGradientBf16 {
   }
 };
 
-}  // namespace edgewise::kernels::device
+}  // namespace edgewise::kernels::gpu

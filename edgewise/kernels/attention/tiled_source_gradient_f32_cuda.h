@@ -4,7 +4,7 @@
 #include "edgewise/kernels/attention/gradient_arguments_cuda.h"
 #include "edgewise/kernels/attention/tile_products_f32_cuda.h"
 
-namespace edgewise::kernels::device {
+namespace edgewise::kernels::gpu {
 
 /// The gradients of keys and values in fp32. Queries and gradients of `out` pass through shared memory in tiles of 32
 /// rows. A second stage would leave memory for fewer blocks, which hide each other's copies.
@@ -126,4 +126,4 @@ struct TiledSourceGradientF32 {
   }
 };
 
-}  // namespace edgewise::kernels::device
+}  // namespace edgewise::kernels::gpu

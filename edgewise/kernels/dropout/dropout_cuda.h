@@ -6,7 +6,7 @@
 
 // The definition of dropout_gpu.h, for the device and for the emulator.
 namespace edgewise::kernels {
-namespace device {
+namespace gpu {
 
 template <typename From, typename To, bool kIsWide>
 struct DropoutKernel {
@@ -34,13 +34,13 @@ struct DropoutKernel {
   }
 };
 
-}  // namespace device
+}  // namespace gpu
 
 template <typename From, typename To>
 void dropout(const Dropout& dropout, std::int64_t count, const From* in, To* out, device::Stream stream) {
-  device::with_width(count, [&](auto is_wide) {
-    using Kernel = device::DropoutKernel<From, To, is_wide>;
-    launch(Kernel{device::DropoutFactors(dropout), count, in, out}, Kernel::Chunks::num_blocks(count), stream);
+  gpu::with_width(count, [&](auto is_wide) {
+    using Kernel = gpu::DropoutKernel<From, To, is_wide>;
+    launch(Kernel{gpu::DropoutFactors(dropout), count, in, out}, Kernel::Chunks::num_blocks(count), stream);
   });
 }
 

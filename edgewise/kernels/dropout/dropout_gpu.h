@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "edgewise/kernels/device/stream.h"
+#include "edgewise/device/stream.h"
 #include "edgewise/kernels/dropout/dropout.h"
 
 // Dropout and conversion of types on GPUs. All pointers are to memory of the device, at multiples of 16 bytes. From and

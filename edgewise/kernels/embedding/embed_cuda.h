@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "edgewise/kernels/device/row_strips.h"
 #include "edgewise/kernels/dropout/dropout_factors_cuda.h"
 #include "edgewise/kernels/embedding/embed_gpu.h"
+#include "edgewise/kernels/gpu/row_strips.h"
 
 // The definitions of embed_gpu.h, for the device and for the emulator.
 namespace edgewise::kernels {
-namespace device {
+namespace gpu {
 
 EDGEWISE_DEVICE Floats4 scaled(const Floats4& values, float scale) {
   return multiply(values, {scale, scale, scale, scale});
@@ -85,22 +85,22 @@ struct EmbedBackwardKernel {
   }
 };
 
-}  // namespace device
+}  // namespace gpu
 
 template <typename T>
 void embed_forward(const EmbedForward<T>& p, device::Stream stream) {
-  device::with_width(p.size, [&](auto is_wide) {
-    using Kernel = device::EmbedForwardKernel<is_wide>;
-    launch(Kernel{p, device::DropoutFactors(p.dropout), device::DropoutFactors(p.word_dropout)},
+  gpu::with_width(p.size, [&](auto is_wide) {
+    using Kernel = gpu::EmbedForwardKernel<is_wide>;
+    launch(Kernel{p, gpu::DropoutFactors(p.dropout), gpu::DropoutFactors(p.word_dropout)},
            Kernel::Strips::num_blocks(p.num_tokens, p.size), stream);
   });
 }
 
 template <typename T>
 void embed_backward(const EmbedBackward<T>& p, const TokenGroupsView& groups, device::Stream stream) {
-  device::with_width(p.size, [&](auto is_wide) {
-    using Kernel = device::EmbedBackwardKernel<is_wide>;
-    launch(Kernel{p, groups, device::DropoutFactors(p.dropout), device::DropoutFactors(p.word_dropout)},
+  gpu::with_width(p.size, [&](auto is_wide) {
+    using Kernel = gpu::EmbedBackwardKernel<is_wide>;
+    launch(Kernel{p, groups, gpu::DropoutFactors(p.dropout), gpu::DropoutFactors(p.word_dropout)},
            Kernel::Strips::num_blocks(groups.num_groups, p.size), stream);
   });
 }

@@ -4,14 +4,14 @@
 #include <cstdint>
 
 #include "edgewise/base/bfloat16.h"
-#include "edgewise/kernels/device/columns.h"
 #include "edgewise/kernels/gemm/activation_functions_cuda.h"
 #include "edgewise/kernels/gemm/activation_gpu.h"
 #include "edgewise/kernels/gemm/column_dropout_cuda.h"
+#include "edgewise/kernels/gpu/columns.h"
 
 // The definition of activate() for the device and for the emulator.
 namespace edgewise::kernels {
-namespace device {
+namespace gpu {
 
 /// A block computes kValuesOfBlock consecutive values.
 template <typename X, typename T, GemmActivation kActivation>
@@ -43,14 +43,14 @@ struct ActivationPass {
   }
 };
 
-}  // namespace device
+}  // namespace gpu
 
 template <typename X, typename T>
 void activate(const ActivationForward<X, T>& p, device::Stream stream) {
-  device::with_activation(p.activation, [&](auto activation) {
-    using Kernel = device::ActivationPass<X, T, activation>;
+  gpu::with_activation(p.activation, [&](auto activation) {
+    using Kernel = gpu::ActivationPass<X, T, activation>;
     const std::int64_t num_blocks = (p.count + Kernel::kValuesOfBlock - 1) / Kernel::kValuesOfBlock;
-    launch(Kernel{p.x, p.out, p.count, device::DropoutFactors(p.dropout)}, static_cast<int>(num_blocks), stream);
+    launch(Kernel{p.x, p.out, p.count, gpu::DropoutFactors(p.dropout)}, static_cast<int>(num_blocks), stream);
   });
 }
 

@@ -3,13 +3,13 @@
 
 #include <type_traits>
 
-#include "edgewise/kernels/device/device.h"
-#include "edgewise/kernels/device/exponential.h"
 #include "edgewise/kernels/gemm/activation.h"
+#include "edgewise/kernels/gpu/device.h"
+#include "edgewise/kernels/gpu/exponential.h"
 
 // Activations and their derivatives. GELU and SiLU are x F(x), where F is a distribution function: of the normal and of
 // the logistic distribution. Both are symmetric, so F follows from the probability of numbers beyond |x|, its tail.
-namespace edgewise::kernels::device {
+namespace edgewise::kernels::gpu {
 
 /// Calls call(std::integral_constant<GemmActivation, activation>()).
 template <class Call>
@@ -84,4 +84,4 @@ EDGEWISE_DEVICE float activation_derivative(float x) {
   return fused_multiply_add(x, at.density, at.function);
 }
 
-}  // namespace edgewise::kernels::device
+}  // namespace edgewise::kernels::gpu

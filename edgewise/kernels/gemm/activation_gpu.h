@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "edgewise/kernels/device/stream.h"
+#include "edgewise/device/stream.h"
 #include "edgewise/kernels/dropout/dropout.h"
 #include "edgewise/kernels/gemm/activation.h"
 #include "edgewise/kernels/gemm/linear_gradient.h"

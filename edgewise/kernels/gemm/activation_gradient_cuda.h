@@ -4,15 +4,15 @@
 #include <cstdint>
 
 #include "edgewise/base/bfloat16.h"
-#include "edgewise/kernels/device/columns.h"
 #include "edgewise/kernels/gemm/activation_functions_cuda.h"
 #include "edgewise/kernels/gemm/activation_gpu.h"
 #include "edgewise/kernels/gemm/column_dropout_cuda.h"
+#include "edgewise/kernels/gpu/columns.h"
 
 // The definition of activation_gradient() for the device and for the emulator. The first kernel writes the sums of each
 // chunk of rows to the workspace, and the second one adds the sums of all chunks to the gradient of the bias.
 namespace edgewise::kernels {
-namespace device {
+namespace gpu {
 
 inline constexpr int kGradientThreads = 256;
 inline constexpr int kGradientWarps = kGradientThreads / kWarpSize;
@@ -156,7 +156,7 @@ struct ChunkSums {
 };
 
 template <GemmActivation kActivation, class Columns, typename T>
-void launch_gradient(const ActivationGradient<T>& p, float* workspace, Stream stream) {
+void launch_gradient(const ActivationGradient<T>& p, float* workspace, device::Stream stream) {
   const ActivationGradientChunk<T, kActivation, Columns> kernel = {
       .grad_out = p.grad_out,
       .saved = p.saved,
@@ -169,7 +169,7 @@ void launch_gradient(const ActivationGradient<T>& p, float* workspace, Stream st
 }
 
 template <typename T>
-void launch_gradient(const ActivationGradient<T>& p, float* workspace, Stream stream) {
+void launch_gradient(const ActivationGradient<T>& p, float* workspace, device::Stream stream) {
   with_activation(p.activation, [&](auto activation) {
     if (p.columns % 4 == 0) {
       launch_gradient<activation, QuadColumns<1, kGradientThreads>>(p, workspace, stream);
@@ -179,16 +179,16 @@ void launch_gradient(const ActivationGradient<T>& p, float* workspace, Stream st
   });
 }
 
-}  // namespace device
+}  // namespace gpu
 
 template <typename T>
 void activation_gradient(const ActivationGradient<T>& p, float* workspace, device::Stream stream) {
-  device::launch_gradient(p, workspace, stream);
+  gpu::launch_gradient(p, workspace, stream);
   if (p.grad_bias == nullptr) return;
-  const device::ChunkSums sums = {.chunk_sums = workspace,
-                                  .grad_bias = p.grad_bias,
-                                  .num_chunks = static_cast<int>(gradient_workspace_size(p.rows, 1)),
-                                  .columns = static_cast<int>(p.columns)};
+  const gpu::ChunkSums sums = {.chunk_sums = workspace,
+                               .grad_bias = p.grad_bias,
+                               .num_chunks = static_cast<int>(gradient_workspace_size(p.rows, 1)),
+                               .columns = static_cast<int>(p.columns)};
   launch(sums, sums.num_blocks(), stream);
 }
 

@@ -3,10 +3,10 @@
 
 #include <cstdint>
 
-#include "edgewise/kernels/device/columns.h"
 #include "edgewise/kernels/dropout/dropout_factors_cuda.h"
+#include "edgewise/kernels/gpu/columns.h"
 
-namespace edgewise::kernels::device {
+namespace edgewise::kernels::gpu {
 
 /// Applies the dropout of a flat array to the values of `columns` of a row, whose first one is value `begin` of the
 /// array.
@@ -25,4 +25,4 @@ EDGEWISE_DEVICE void apply_dropout(const DropoutFactors& dropout, std::int64_t b
   }
 }
 
-}  // namespace edgewise::kernels::device
+}  // namespace edgewise::kernels::gpu

@@ -8,7 +8,7 @@
 #include <tuple>
 #include <type_traits>
 
-#include "edgewise/kernels/device/memory.h"
+#include "edgewise/device/memory.h"
 #include "edgewise/kernels/gemm/linear_product_gpu.h"
 
 namespace edgewise::kernels {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/kernels/device/emulator/recording.h"
 #include "edgewise/kernels/gemm/linear_product_gpu.h"
+#include "edgewise/kernels/gpu/emulator/recording.h"
 
 namespace edgewise::kernels {
 
@@ -30,7 +30,7 @@ GpuProducts::~GpuProducts() = default;
 
 template <typename T>
 void GpuProducts::multiply(const LinearProduct<T>& p) {
-  device::emulator::run_or_record([p] { multiply_rows(p); });
+  gpu::emulator::run_or_record([p] { multiply_rows(p); });
 }
 
 template void GpuProducts::multiply(const LinearProduct<float>&);

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "edgewise/base/bfloat16.h"
-#include "edgewise/kernels/device/stream.h"
+#include "edgewise/device/stream.h"
 
 namespace edgewise::kernels {
 

@@ -9,7 +9,7 @@
 
 // The definition of reduce_logits_tile() for the device and for the emulator.
 namespace edgewise::kernels {
-namespace device {
+namespace gpu {
 
 /// A block reduces one row: first the sum and the largest logit of each thread, then the k largest logits.
 struct LogitsTileRows {
@@ -75,10 +75,10 @@ struct LogitsTileRows {
   }
 };
 
-}  // namespace device
+}  // namespace gpu
 
 void reduce_logits_tile(const LogitsTile& p, device::Stream stream) {
-  launch(device::LogitsTileRows{p}, static_cast<int>(p.rows), stream);
+  launch(gpu::LogitsTileRows{p}, static_cast<int>(p.rows), stream);
 }
 
 }  // namespace edgewise::kernels

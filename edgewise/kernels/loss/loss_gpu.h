@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "edgewise/kernels/device/stream.h"
+#include "edgewise/device/stream.h"
 #include "edgewise/kernels/loss/logits_tile.h"
 #include "edgewise/kernels/loss/rdrop_loss.h"
 #include "edgewise/kernels/loss/softmax_loss.h"

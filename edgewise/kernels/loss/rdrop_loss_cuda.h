@@ -9,7 +9,7 @@
 
 // The definition of rdrop_loss() for the device and for the emulator.
 namespace edgewise::kernels {
-namespace device {
+namespace gpu {
 
 /// A block computes one pair of rows: first the sums of both, then the gradients. With the difference d of the logits
 /// of a token, each less the logit of its row's label, `weighted` of a row becomes the sum of exp(logit - maximum) d.
@@ -156,11 +156,11 @@ struct RDropLossPairs {
   }
 };
 
-}  // namespace device
+}  // namespace gpu
 
 template <typename Gradient>
 void rdrop_loss(const RDropLoss<Gradient>& problem, device::Stream stream) {
-  launch(device::RDropLossPairs<Gradient>{problem}, static_cast<int>(problem.pairs), stream);
+  launch(gpu::RDropLossPairs<Gradient>{problem}, static_cast<int>(problem.pairs), stream);
 }
 
 template void rdrop_loss(const RDropLoss<float>&, device::Stream);

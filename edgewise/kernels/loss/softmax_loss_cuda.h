@@ -9,7 +9,7 @@
 
 // The definition of softmax_loss() for the device and for the emulator.
 namespace edgewise::kernels {
-namespace device {
+namespace gpu {
 
 /// A block computes one row: first the sums, then the gradient.
 template <typename Gradient>
@@ -96,11 +96,11 @@ struct SoftmaxLossRows {
   }
 };
 
-}  // namespace device
+}  // namespace gpu
 
 template <typename Gradient>
 void softmax_loss(const SoftmaxLoss<Gradient>& problem, device::Stream stream) {
-  launch(device::SoftmaxLossRows<Gradient>{problem}, static_cast<int>(problem.rows), stream);
+  launch(gpu::SoftmaxLossRows<Gradient>{problem}, static_cast<int>(problem.rows), stream);
 }
 
 template void softmax_loss(const SoftmaxLoss<float>&, device::Stream);

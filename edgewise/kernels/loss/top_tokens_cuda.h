@@ -4,14 +4,14 @@
 #include <cstdint>
 #include <limits>
 
-#include "edgewise/kernels/device/columns.h"
-#include "edgewise/kernels/device/device.h"
-#include "edgewise/kernels/device/reductions.h"
+#include "edgewise/kernels/gpu/columns.h"
+#include "edgewise/kernels/gpu/device.h"
+#include "edgewise/kernels/gpu/reductions.h"
 #include "edgewise/kernels/loss/logit_sums_cuda.h"
 #include "edgewise/kernels/loss/loss_gpu.h"
 
 // Selects the k tokens of a row with the largest logits, for reduce_logits_tile().
-namespace edgewise::kernels::device {
+namespace edgewise::kernels::gpu {
 
 /// A token and its logit, less its penalty. A logit of -infinity or NaN is no candidate.
 struct TopToken {
@@ -177,4 +177,4 @@ class TopTokenSelection {
   Shared& shared_;
 };
 
-}  // namespace edgewise::kernels::device
+}  // namespace edgewise::kernels::gpu

@@ -7,7 +7,7 @@
 
 // The definition of add_norm_backward(), for the device and for the emulator.
 namespace edgewise::kernels {
-namespace device {
+namespace gpu {
 
 /// A block computes the rows of a part, and the sums of their gradients of gain and bias. As in add_norm_reference.cc,
 /// h is the normed row and g the gradient of h.
@@ -170,18 +170,17 @@ struct SumNormParts {
   }
 };
 
-}  // namespace device
+}  // namespace gpu
 
 template <typename X, typename Y, typename N>
 void add_norm_backward(const AddNormBackward<X, Y, N>& p, float* workspace, device::Stream stream) {
   const AddNormParts parts(p.num_rows);
-  device::with_row_lanes(p.size, [&](auto lanes, auto is_wide) {
-    using Kernel = device::AddNormBackwardKernel<X, Y, N, decltype(lanes), is_wide>;
-    launch(Kernel{p, device::FloatNormFormula(p.formula), device::DropoutFactors(p.dropout), parts.rows_of_part,
-                  workspace},
+  gpu::with_row_lanes(p.size, [&](auto lanes, auto is_wide) {
+    using Kernel = gpu::AddNormBackwardKernel<X, Y, N, decltype(lanes), is_wide>;
+    launch(Kernel{p, gpu::FloatNormFormula(p.formula), gpu::DropoutFactors(p.dropout), parts.rows_of_part, workspace},
            static_cast<int>(parts.num_parts), stream);
   });
-  const device::SumNormParts sum = {workspace, parts.num_parts, p.size, p.grad_gain, p.grad_bias};
+  const gpu::SumNormParts sum = {workspace, parts.num_parts, p.size, p.grad_gain, p.grad_bias};
   launch(sum, sum.num_blocks(), stream);
 }
 

@@ -7,7 +7,7 @@
 
 // The definitions of add_dropout() and add_norm_forward(), for the device and for the emulator.
 namespace edgewise::kernels {
-namespace device {
+namespace gpu {
 
 template <typename X, typename Y, bool kIsWide>
 struct AddDropoutKernel {
@@ -123,24 +123,24 @@ struct AddNormForwardKernel {
   }
 };
 
-}  // namespace device
+}  // namespace gpu
 
 template <typename X, typename Y>
 void add_dropout(const AddDropout<X, Y>& p, device::Stream stream) {
-  device::with_width(p.count, [&](auto is_wide) {
-    using Kernel = device::AddDropoutKernel<X, Y, is_wide>;
-    launch(Kernel{p, device::DropoutFactors(p.dropout)}, Kernel::Chunks::num_blocks(p.count), stream);
+  gpu::with_width(p.count, [&](auto is_wide) {
+    using Kernel = gpu::AddDropoutKernel<X, Y, is_wide>;
+    launch(Kernel{p, gpu::DropoutFactors(p.dropout)}, Kernel::Chunks::num_blocks(p.count), stream);
   });
 }
 
 template <typename X, typename Y, typename N>
 void add_norm_forward(const AddNormForward<X, Y, N>& p, device::Stream stream) {
-  device::with_row_lanes(p.size, [&](auto lanes, auto is_wide) {
+  gpu::with_row_lanes(p.size, [&](auto lanes, auto is_wide) {
     using Lanes = decltype(lanes);
-    using Kernel = device::AddNormForwardKernel<X, Y, N, Lanes, is_wide>;
+    using Kernel = gpu::AddNormForwardKernel<X, Y, N, Lanes, is_wide>;
     const std::int64_t num_blocks = (p.num_rows + Lanes::kGroups - 1) / Lanes::kGroups;
-    launch(Kernel{p, device::FloatNormFormula(p.formula), device::DropoutFactors(p.dropout)},
-           static_cast<int>(num_blocks), stream);
+    launch(Kernel{p, gpu::FloatNormFormula(p.formula), gpu::DropoutFactors(p.dropout)}, static_cast<int>(num_blocks),
+           stream);
   });
 }
 

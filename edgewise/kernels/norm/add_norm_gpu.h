@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "edgewise/kernels/device/stream.h"
+#include "edgewise/device/stream.h"
 #include "edgewise/kernels/norm/add_norm.h"
 
 // The operations between two sublayers on GPUs, for X, Y and N of float and BFloat16 as in add_norm.h. All pointers are

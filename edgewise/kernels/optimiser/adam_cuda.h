@@ -3,13 +3,13 @@
 
 #include <limits>
 
-#include "edgewise/kernels/device/floats4.h"
-#include "edgewise/kernels/device/reductions.h"
+#include "edgewise/kernels/gpu/floats4.h"
+#include "edgewise/kernels/gpu/reductions.h"
 #include "edgewise/kernels/optimiser/adam_gpu.h"
 
 // The definitions of adam_gpu.h, for the device and for the emulator. One source file of a program includes this file.
 namespace edgewise::kernels {
-namespace device {
+namespace gpu {
 
 template <bool kIsWide>
 struct AdamKernel {
@@ -145,23 +145,23 @@ struct DivideByNormKernel {
   }
 };
 
-}  // namespace device
+}  // namespace gpu
 
 void adam_update(const AdamUpdate& p, device::Stream stream) {
-  device::with_width(p.count, [&](auto is_wide) {
-    using Kernel = device::AdamKernel<is_wide>;
+  gpu::with_width(p.count, [&](auto is_wide) {
+    using Kernel = gpu::AdamKernel<is_wide>;
     launch(Kernel{p, AdamFactors(p)}, Kernel::Chunks::num_blocks(p.count), stream);
   });
 }
 
 void sum_squares(const float* values, std::int64_t count, float* workspace, double* sum, device::Stream stream) {
   const std::int64_t num_parts = sum_squares_workspace(count);
-  device::with_width(count, [&](auto is_wide) {
-    launch(device::SumSquaresKernel<is_wide>{values, count, workspace}, static_cast<int>(num_parts), stream);
+  gpu::with_width(count, [&](auto is_wide) {
+    launch(gpu::SumSquaresKernel<is_wide>{values, count, workspace}, static_cast<int>(num_parts), stream);
   });
-  launch(device::SumParts{workspace, num_parts, sum}, 1, stream);
+  launch(gpu::SumParts{workspace, num_parts, sum}, 1, stream);
 }
 
-void divide_by_norm(const DivideByNorm& p, device::Stream stream) { launch(device::DivideByNormKernel{p}, 1, stream); }
+void divide_by_norm(const DivideByNorm& p, device::Stream stream) { launch(gpu::DivideByNormKernel{p}, 1, stream); }
 
 }  // namespace edgewise::kernels

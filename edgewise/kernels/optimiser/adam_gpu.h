@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "edgewise/kernels/device/stream.h"
+#include "edgewise/device/stream.h"
 #include "edgewise/kernels/optimiser/adam.h"
 
 // A step of the optimiser on GPUs, without waiting for the device between the parts:

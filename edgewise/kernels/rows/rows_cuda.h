@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "edgewise/kernels/device/row_strips.h"
+#include "edgewise/kernels/gpu/row_strips.h"
 #include "edgewise/kernels/rows/rows_gpu.h"
 
 // The definitions of rows_gpu.h, for the device and for the emulator.
 namespace edgewise::kernels {
-namespace device {
+namespace gpu {
 
 /// Copies rows with an index: that of the source if kIsGather, else that of the destination.
 template <typename T, bool kIsGather, bool kIsWide>
@@ -65,29 +65,29 @@ struct SumRowsKernel {
 };
 
 template <bool kIsGather, typename T>
-void launch_copy_rows(const IndexedRows<T>& p, Stream stream) {
+void launch_copy_rows(const IndexedRows<T>& p, device::Stream stream) {
   with_width(p.size, [&](auto is_wide) {
     using Kernel = CopyRowsKernel<T, kIsGather, is_wide>;
     launch(Kernel{p}, Kernel::Strips::num_blocks(p.num_rows, p.size), stream);
   });
 }
 
-}  // namespace device
+}  // namespace gpu
 
 template <typename T>
 void gather_rows(const IndexedRows<T>& p, device::Stream stream) {
-  device::launch_copy_rows</*kIsGather=*/true>(p, stream);
+  gpu::launch_copy_rows</*kIsGather=*/true>(p, stream);
 }
 
 template <typename T>
 void place_rows(const IndexedRows<T>& p, device::Stream stream) {
-  device::launch_copy_rows</*kIsGather=*/false>(p, stream);
+  gpu::launch_copy_rows</*kIsGather=*/false>(p, stream);
 }
 
 template <typename T>
 void sum_rows(const SumRows<T>& p, const RelationView& relation, device::Stream stream) {
-  device::with_width(p.size, [&](auto is_wide) {
-    using Kernel = device::SumRowsKernel<T, is_wide>;
+  gpu::with_width(p.size, [&](auto is_wide) {
+    using Kernel = gpu::SumRowsKernel<T, is_wide>;
     launch(Kernel{p, relation}, Kernel::Strips::num_blocks(relation.num_destinations, p.size), stream);
   });
 }

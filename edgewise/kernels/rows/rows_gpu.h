@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "edgewise/kernels/device/stream.h"
+#include "edgewise/device/stream.h"
 #include "edgewise/kernels/rows/rows.h"
 
 // Copies and sums of rows on GPUs. All pointers are to memory of the device, and those to matrices are multiples of 16

@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "edgewise/kernels/device/buffer.h"
+#include "edgewise/device/buffer.h"
 #include "tests/kernels/device/random_numbers.h"
 #include "tests/kernels/device/schedules.h"
 
@@ -182,7 +182,7 @@ TEST(SumSquaresOnGpu, MatchesTheSumInDouble) {
 TEST(SumSquaresOnGpu, GivesTheSameBitsInEverySchedule) {
   const std::vector<float> values = normal_numbers<float>(kSquaresOfPart + 70, 1);
   const double expected = sum_on_device(values);
-  device::for_each_schedule([&] { EXPECT_EQ(sum_on_device(values), expected); });
+  gpu::for_each_schedule([&] { EXPECT_EQ(sum_on_device(values), expected); });
 }
 
 struct Division {

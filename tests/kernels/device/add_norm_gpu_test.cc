@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "edgewise/kernels/device/buffer.h"
+#include "edgewise/device/buffer.h"
 #include "tests/kernels/device/random_numbers.h"
 #include "tests/kernels/device/schedules.h"
 #include "tests/kernels/near.h"
@@ -205,7 +205,7 @@ TEST(AddNormOnGpu, GivesTheSameBitsInEverySchedule) {
   for (const std::int64_t size : {20, 516, 2052, 67}) {
     const Problem<float, BFloat16, BFloat16> problem({size > 100 ? 3 : 17, size, layer_norm(size), 0.2});
     const auto expected = problem.run_on_device();
-    device::for_each_schedule([&] {
+    gpu::for_each_schedule([&] {
       const auto actual = problem.run_on_device();
       EXPECT_EQ(actual.sum, expected.sum);
       EXPECT_EQ(actual.normed, expected.normed);

@@ -6,7 +6,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "edgewise/kernels/device/buffer.h"
+#include "edgewise/device/buffer.h"
 #include "tests/kernels/attention_problem.h"
 #include "tests/kernels/device/relation_on_device.h"
 

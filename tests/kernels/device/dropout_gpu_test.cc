@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "edgewise/base/bfloat16.h"
-#include "edgewise/kernels/device/buffer.h"
+#include "edgewise/device/buffer.h"
 #include "edgewise/kernels/dropout/dropout_reference.h"
 #include "tests/kernels/device/random_numbers.h"
 #include "tests/kernels/device/schedules.h"

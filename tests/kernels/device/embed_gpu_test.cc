@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "edgewise/kernels/device/buffer.h"
+#include "edgewise/device/buffer.h"
 #include "tests/kernels/device/random_numbers.h"
 #include "tests/kernels/device/schedules.h"
 
@@ -125,7 +125,7 @@ TEST(EmbedOnGpu, GivesTheSameBitsInEverySchedule) {
   for (const std::int64_t size : {36, 37}) {
     const Problem problem({50, size, 0.1, true, 0.2});
     const Results expected = problem.run_on_device();
-    device::for_each_schedule([&] { EXPECT_EQ(problem.run_on_device(), expected); });
+    gpu::for_each_schedule([&] { EXPECT_EQ(problem.run_on_device(), expected); });
   }
 }
 

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "edgewise/device/buffer.h"
 #include "edgewise/graph/relation_ops.h"
 #include "edgewise/kernels/attention/interval_attention_gpu.h"
-#include "edgewise/kernels/device/buffer.h"
 #include "tests/kernels/attention_cases.h"
 #include "tests/kernels/device/attention_on_device.h"
 #include "tests/kernels/device/schedules.h"
@@ -120,7 +120,7 @@ TYPED_TEST(IntervalAttentionBackward, GivesTheSameBitsInEverySchedule) {
     const AttentionResult<TypeParam> expected = run(problem);
     expect_gradients_near_reference(problem, expected);
 
-    device::for_each_schedule([&] {
+    gpu::for_each_schedule([&] {
       const AttentionResult<TypeParam> actual = run(problem);
       EXPECT_TRUE(actual.grad_query == expected.grad_query);
       EXPECT_TRUE(actual.grad_key == expected.grad_key);

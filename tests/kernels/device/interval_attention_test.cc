@@ -144,7 +144,7 @@ TYPED_TEST(IntervalAttention, GivesTheSameBitsInEverySchedule) {
     const AttentionResult<TypeParam> expected = run(problem, *intervals);
     expect_forward_near(expected, problem.run_in_double());
 
-    device::for_each_schedule([&] {
+    gpu::for_each_schedule([&] {
       const AttentionResult<TypeParam> actual = run(problem, *intervals);
       EXPECT_TRUE(actual.out == expected.out);
       EXPECT_TRUE(actual.log_normalizer == expected.log_normalizer);

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "edgewise/base/random.h"
-#include "edgewise/kernels/device/buffer.h"
+#include "edgewise/device/buffer.h"
 #include "edgewise/kernels/loss/logits_tile.h"
 #include "edgewise/kernels/loss/loss_gpu.h"
 #include "tests/kernels/device/host_buffer.h"
@@ -148,7 +148,7 @@ TEST(LogitsTileOnGpus, GivesTheSameBitsInEverySchedule) {
   const TileProblem equal(1, 700, 1, /*has_penalty=*/false);
   const TileResult expected = reduce_on_gpu(distinct, 2600, {12});
   const TileResult expected_equal = reduce_on_gpu(equal, 700, {3});
-  device::for_each_schedule([&] {
+  gpu::for_each_schedule([&] {
     EXPECT_TRUE(reduce_on_gpu(distinct, 2600, {12}) == expected);
     EXPECT_TRUE(reduce_on_gpu(equal, 700, {3}) == expected_equal);
   });

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "edgewise/device/buffer.h"
 #include "edgewise/graph/relation_view.h"
-#include "edgewise/kernels/device/buffer.h"
 
 namespace edgewise::kernels {
 

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "edgewise/base/random.h"
+#include "edgewise/device/buffer.h"
 #include "edgewise/graph/relation.h"
 #include "edgewise/kernels/attention/scatter_rows_gpu.h"
-#include "edgewise/kernels/device/buffer.h"
 #include "tests/kernels/device/random_numbers.h"
 #include "tests/kernels/device/relation_on_device.h"
 #include "tests/kernels/device/schedules.h"
@@ -84,7 +84,7 @@ TYPED_TEST(RowsOnGpu, GiveTheSameSumsInEverySchedule) {
   view.row_begin = row_begin.data();
   const std::vector<TypeParam> from = normal_numbers<TypeParam>(26 * 132, 1);
   const std::vector<TypeParam> expected = this->sum(view, from, 132);
-  device::for_each_schedule([&] { EXPECT_TRUE(has_same_bits(this->sum(view, from, 132), expected)); });
+  gpu::for_each_schedule([&] { EXPECT_TRUE(has_same_bits(this->sum(view, from, 132), expected)); });
 }
 
 TYPED_TEST(RowsOnGpu, AreGatheredInAnyOrder) {

@@ -10,7 +10,7 @@
 
 #include "edgewise/base/bfloat16.h"
 #include "edgewise/base/random.h"
-#include "edgewise/kernels/device/buffer.h"
+#include "edgewise/device/buffer.h"
 #include "edgewise/kernels/loss/loss_gpu.h"
 #include "tests/kernels/device/host_buffer.h"
 #include "tests/kernels/device/schedules.h"
@@ -203,7 +203,7 @@ TYPED_TEST(LossOnGpus, GivesTheSameBitsInEverySchedule) {
   const LossProblem pairs = make_problem(2, 10000, target, /*passes=*/2);
   const LossResult expected_rows = softmax<TypeParam>(rows);
   const LossResult expected_pairs = rdrop<TypeParam>(pairs);
-  device::for_each_schedule([&] {
+  gpu::for_each_schedule([&] {
     EXPECT_TRUE(softmax<TypeParam>(rows) == expected_rows);
     EXPECT_TRUE(rdrop<TypeParam>(pairs) == expected_pairs);
   });

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "edgewise/device/buffer.h"
 #include "edgewise/graph/relation_ops.h"
 #include "edgewise/kernels/attention/row_plan.h"
 #include "edgewise/kernels/attention/sparse_attention_gpu.h"
-#include "edgewise/kernels/device/buffer.h"
 #include "tests/kernels/attention_cases.h"
 #include "tests/kernels/device/attention_on_device.h"
 #include "tests/kernels/device/attention_results.h"
@@ -100,7 +100,7 @@ TYPED_TEST(SparseAttention, GivesTheSameBitsInEverySchedule) {
     const AttentionResult<TypeParam> expected = run(problem);
     expect_near_reference(expected, problem);
 
-    device::for_each_schedule([&] { expect_same_bits(run(problem), expected); });
+    gpu::for_each_schedule([&] { expect_same_bits(run(problem), expected); });
   }
 }
 

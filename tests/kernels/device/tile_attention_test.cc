@@ -8,10 +8,10 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/random.h"
+#include "edgewise/device/buffer.h"
 #include "edgewise/graph/relation_ops.h"
 #include "edgewise/kernels/attention/tile_attention_gpu.h"
 #include "edgewise/kernels/attention/tile_plan.h"
-#include "edgewise/kernels/device/buffer.h"
 #include "tests/kernels/attention_cases.h"
 #include "tests/kernels/device/attention_on_device.h"
 #include "tests/kernels/device/attention_results.h"
@@ -147,7 +147,7 @@ TYPED_TEST(TileAttention, GivesTheSameBitsInEverySchedule) {
     const AttentionResult<TypeParam> expected = run(problem);
     expect_near_reference(expected, problem);
 
-    device::for_each_schedule([&] { expect_same_bits(run(problem), expected); });
+    gpu::for_each_schedule([&] { expect_same_bits(run(problem), expected); });
   }
 }
 
