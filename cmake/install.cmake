@@ -21,7 +21,7 @@ function(edgewise_install_headers component)
     install(DIRECTORY "${PROJECT_SOURCE_DIR}/edgewise/${folder}" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/edgewise"
       COMPONENT ${component} FILES_MATCHING PATTERN "*.h" PATTERN "*-inl.h" EXCLUDE PATTERN gloo_declarations EXCLUDE
       PATTERN kernels/gpu EXCLUDE PATTERN "*_cuda.h" EXCLUDE PATTERN cuda_declarations EXCLUDE
-      REGEX "/kernels/.*_gpu\\.h$" EXCLUDE PATTERN gpu_runtime EXCLUDE)
+      PATTERN gpu_runtime EXCLUDE)
   endforeach()
 endfunction()
 

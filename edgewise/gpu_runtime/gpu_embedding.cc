@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "edgewise/kernels/embedding/embed_gpu.h"
+#include "edgewise/kernels/embedding/embed.h"
 #include "edgewise/runtime/token_embedding.h"
 
 namespace edgewise {

@@ -6,8 +6,8 @@
 #include "edgewise/base/error.h"
 #include "edgewise/gpu_runtime/gpu_scorer.h"
 #include "edgewise/gpu_runtime/gpu_weights.h"
-#include "edgewise/kernels/attention/sparse_attention_gpu.h"
-#include "edgewise/kernels/norm/add_norm_gpu.h"
+#include "edgewise/kernels/attention/sparse_attention.h"
+#include "edgewise/kernels/norm/add_norm.h"
 
 namespace edgewise {
 namespace {

@@ -5,8 +5,8 @@
 #include <limits>
 #include <span>
 
-#include "edgewise/kernels/loss/loss_gpu.h"
-#include "edgewise/kernels/rows/rows_gpu.h"
+#include "edgewise/kernels/loss/logits_tile.h"
+#include "edgewise/kernels/rows/rows.h"
 
 namespace edgewise {
 namespace {

@@ -14,9 +14,8 @@
 #include "edgewise/gpu_runtime/sentence_relation.h"
 #include "edgewise/gpu_runtime/step_graphs.h"
 #include "edgewise/gpu_runtime/upload.h"
-#include "edgewise/kernels/attention/interval_attention_gpu.h"
-#include "edgewise/kernels/attention/scatter_rows_gpu.h"
-#include "edgewise/kernels/gemm/activation_gpu.h"
+#include "edgewise/kernels/attention/interval_attention.h"
+#include "edgewise/kernels/attention/scatter_rows.h"
 #include "edgewise/runtime/cross_attention_recorder.h"
 #include "edgewise/runtime/kv_cache.h"
 

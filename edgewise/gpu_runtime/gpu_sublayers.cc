@@ -5,10 +5,10 @@
 #include <limits>
 #include <type_traits>
 
-#include "edgewise/kernels/attention/interval_attention_gpu.h"
-#include "edgewise/kernels/attention/sparse_attention_gpu.h"
-#include "edgewise/kernels/gemm/activation_gpu.h"
-#include "edgewise/kernels/norm/add_norm_gpu.h"
+#include "edgewise/kernels/attention/interval_attention.h"
+#include "edgewise/kernels/attention/sparse_attention.h"
+#include "edgewise/kernels/gemm/activation.h"
+#include "edgewise/kernels/norm/add_norm.h"
 #include "edgewise/runtime/gemm_activation.h"
 
 namespace edgewise {

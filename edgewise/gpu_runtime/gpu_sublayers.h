@@ -7,7 +7,7 @@
 #include "edgewise/gpu_runtime/gpu_weights.h"
 #include "edgewise/graph/relation_view.h"
 #include "edgewise/kernels/attention/attention.h"
-#include "edgewise/kernels/gemm/linear_product_gpu.h"
+#include "edgewise/kernels/gemm/linear_product.h"
 
 namespace edgewise {
 

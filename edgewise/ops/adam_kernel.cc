@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/ops/adam_kernel.h"
 
-#include "edgewise/kernels/optimiser/adam_gpu.h"
+#include "edgewise/kernels/optimiser/adam.h"
 #include "edgewise/ops/gpu_kernels.h"
 
 namespace edgewise {

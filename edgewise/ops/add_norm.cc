@@ -7,7 +7,7 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/profile.h"
-#include "edgewise/kernels/norm/add_norm_gpu.h"
+#include "edgewise/kernels/norm/add_norm.h"
 #include "edgewise/ops/checks.h"
 #include "edgewise/ops/definition.h"
 #include "edgewise/ops/dropout_kernel.h"

@@ -4,7 +4,7 @@
 #include <ATen/ops/empty.h>
 
 #include "edgewise/base/profile.h"
-#include "edgewise/kernels/dropout/dropout_gpu.h"
+#include "edgewise/kernels/dropout/dropout.h"
 #include "edgewise/ops/checks.h"
 #include "edgewise/ops/definition.h"
 #include "edgewise/ops/dropout_kernel.h"

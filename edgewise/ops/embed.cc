@@ -9,7 +9,7 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/profile.h"
-#include "edgewise/kernels/embedding/embed_gpu.h"
+#include "edgewise/kernels/embedding/embed.h"
 #include "edgewise/ops/checks.h"
 #include "edgewise/ops/definition.h"
 #include "edgewise/ops/dropout_kernel.h"

@@ -8,9 +8,9 @@
 #include <limits>
 
 #include "edgewise/base/error.h"
-#include "edgewise/kernels/attention/interval_attention_gpu.h"
-#include "edgewise/kernels/attention/sparse_attention_gpu.h"
-#include "edgewise/kernels/attention/tile_attention_gpu.h"
+#include "edgewise/kernels/attention/bitmap_attention.h"
+#include "edgewise/kernels/attention/interval_attention.h"
+#include "edgewise/kernels/attention/sparse_attention.h"
 #include "edgewise/kernels/gpu/limits.h"
 #include "edgewise/ops/device_cache.h"
 #include "edgewise/ops/device_relation.h"
@@ -61,7 +61,7 @@ GpuAttention choose_gpu_attention(const Relation& relation, at::Device device, c
   const c10::DeviceGuard guard(device);
   const bool is_size_of_intervals = kernels::can_attend_intervals<T>(sizes.head_size, sizes.value_size);
   if (is_size_of_intervals && derive_on<DeviceIntervals>(relation, device).view()) return GpuAttention::kIntervals;
-  const bool is_size_of_tiles = kernels::can_attend_tiles<T>(sizes.head_size, sizes.value_size);
+  const bool is_size_of_tiles = kernels::can_attend_bitmaps<T>(sizes.head_size, sizes.value_size);
   if (is_size_of_tiles && derive_on<DeviceTilesByDestination>(relation, device).are_dense<T>()) {
     return GpuAttention::kTiles;
   }
@@ -77,7 +77,7 @@ void gpu_attention_forward(const kernels::AttentionForward<T>& p, const Relation
       case GpuAttention::kIntervals:
         return kernels::interval_attention_forward(p, *derive_on<DeviceIntervals>(relation, device).view(), stream);
       case GpuAttention::kTiles:
-        return kernels::tile_attention_forward(p, tiles_by_destination(relation, device), stream);
+        return kernels::bitmap_attention_forward(p, tiles_by_destination(relation, device), stream);
       case GpuAttention::kEdges:
         return kernels::sparse_attention_forward(p, derive_on<DeviceRows>(relation, device).view(), stream);
     }
@@ -100,8 +100,8 @@ void gpu_attention_backward(const kernels::AttentionBackward<T>& p, const Relati
         kernels::BitmapRelationView tiles = tiles_by_destination(relation, device);
         tiles.by_source = derive_on<DeviceTilesBySource>(relation, device).tiles().view();
         const at::Tensor workspace =
-            allocate_workspace(kernels::tile_backward_workspace(relation.num_destinations(), num_heads), device);
-        return kernels::tile_attention_backward(p, tiles, workspace.mutable_data_ptr(), stream);
+            allocate_workspace(kernels::bitmap_backward_workspace(relation.num_destinations(), num_heads), device);
+        return kernels::bitmap_attention_backward(p, tiles, workspace.mutable_data_ptr(), stream);
       }
       case GpuAttention::kEdges: {
         const RelationView& rows = derive_on<DeviceRows>(relation, device).view();

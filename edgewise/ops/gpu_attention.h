@@ -14,9 +14,9 @@ namespace edgewise {
 
 /// The kernels of attention for GPUs.
 enum class GpuAttention {
-  kIntervals,  // kernels/attention/interval_attention_gpu.h
-  kTiles,      // kernels/attention/tile_attention_gpu.h
-  kEdges,      // kernels/attention/sparse_attention_gpu.h
+  kIntervals,  // kernels/attention/interval_attention.h
+  kTiles,      // kernels/attention/bitmap_attention.h
+  kEdges,      // kernels/attention/sparse_attention.h
 };
 
 std::string_view gpu_attention_name(GpuAttention kernel);

@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "edgewise/kernels/optimiser/adam_gpu.h"
+#include "edgewise/kernels/optimiser/adam.h"
 #include "edgewise/ops/definition.h"
 #include "edgewise/ops/gpu_kernels.h"
 #include "edgewise/ops/tensor_parts.h"

@@ -5,7 +5,8 @@
 #include <ATen/ops/empty_like.h>
 
 #include "edgewise/base/error.h"
-#include "edgewise/kernels/gemm/activation_gpu.h"
+#include "edgewise/kernels/gemm/activation.h"
+#include "edgewise/kernels/gemm/linear_gradient.h"
 #include "edgewise/ops/dropout_kernel.h"
 #include "edgewise/ops/element_types.h"
 #include "edgewise/ops/gpu_kernels.h"

@@ -14,7 +14,7 @@
 
 #include <string_view>
 
-#include "edgewise/kernels/loss/loss_gpu.h"
+#include "edgewise/kernels/loss/softmax_loss.h"
 #include "edgewise/ops/checks.h"
 #include "edgewise/ops/definition.h"
 #include "edgewise/ops/element_types.h"

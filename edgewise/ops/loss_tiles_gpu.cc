@@ -8,8 +8,10 @@
 #include <algorithm>
 #include <vector>
 
-#include "edgewise/kernels/gemm/activation_gpu.h"
-#include "edgewise/kernels/loss/loss_gpu.h"
+#include "edgewise/kernels/gemm/activation.h"
+#include "edgewise/kernels/gemm/linear_gradient.h"
+#include "edgewise/kernels/loss/rdrop_loss.h"
+#include "edgewise/kernels/loss/softmax_loss.h"
 #include "edgewise/ops/element_types.h"
 #include "edgewise/ops/gpu_kernels.h"
 #include "edgewise/ops/loss_tile_rows.h"

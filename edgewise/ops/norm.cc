@@ -2,7 +2,7 @@
 #include "edgewise/ops/norm.h"
 
 #include "edgewise/base/profile.h"
-#include "edgewise/kernels/norm/add_norm_gpu.h"
+#include "edgewise/kernels/norm/add_norm.h"
 #include "edgewise/ops/checks.h"
 #include "edgewise/ops/definition.h"
 #include "edgewise/ops/gpu_kernels.h"

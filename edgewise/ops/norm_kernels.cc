@@ -6,7 +6,7 @@
 
 #include <type_traits>
 
-#include "edgewise/kernels/norm/add_norm_gpu.h"
+#include "edgewise/kernels/norm/add_norm.h"
 #include "edgewise/ops/dropout_kernel.h"
 #include "edgewise/ops/element_types.h"
 #include "edgewise/ops/gpu_kernels.h"

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <vector>
 
-#include "edgewise/kernels/rows/rows_gpu.h"
+#include "edgewise/kernels/rows/rows.h"
 #include "edgewise/ops/element_types.h"
 #include "edgewise/ops/gpu_kernels.h"
 #include "edgewise/ops/index_tensor.h"

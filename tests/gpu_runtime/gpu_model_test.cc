@@ -5,7 +5,9 @@
 
 #include <vector>
 
-#include "edgewise/kernels/loss/loss_gpu.h"
+#include "edgewise/kernels/loss/logits_tile.h"
+#include "edgewise/kernels/loss/rdrop_loss.h"
+#include "edgewise/kernels/loss/softmax_loss.h"
 #include "tests/gpu_runtime/gpu_models.h"
 #include "tests/support/error_of.h"
 

@@ -2,8 +2,11 @@
 // Linear layers and losses have the bits of the kernels for GPUs, which the emulator runs.
 #include <optional>
 
-#include "edgewise/kernels/gemm/activation_gpu.h"
-#include "edgewise/kernels/loss/loss_gpu.h"
+#include "edgewise/kernels/gemm/activation.h"
+#include "edgewise/kernels/gemm/linear_gradient.h"
+#include "edgewise/kernels/loss/logits_tile.h"
+#include "edgewise/kernels/loss/rdrop_loss.h"
+#include "edgewise/kernels/loss/softmax_loss.h"
 #include "edgewise/ops/definition.h"
 #include "edgewise/ops/linear.h"
 #include "edgewise/ops/loss.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "edgewise/kernels/attention/bitmap_tiles_gpu.h"
+#include "edgewise/kernels/attention/bitmap_attention.h"
+#include "edgewise/kernels/attention/bitmap_tiles.h"
 #include "edgewise/kernels/attention/gradient_arguments_cuda.h"
-#include "edgewise/kernels/attention/tile_attention_gpu.h"
 
 // The tiles and edges of BitmapTiles. A tile is nodes from a list, and a bitmap for each row.
 namespace edgewise::kernels::gpu {

@@ -9,7 +9,7 @@
 #include <type_traits>
 
 #include "edgewise/device/memory.h"
-#include "edgewise/kernels/gemm/linear_product_gpu.h"
+#include "edgewise/kernels/gemm/linear_product.h"
 
 namespace edgewise::kernels {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/kernels/gemm/linear_product_gpu.h"
+#include "edgewise/kernels/gemm/linear_product.h"
 #include "edgewise/kernels/gpu/emulator/recording.h"
 
 namespace edgewise::kernels {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/kernels/gemm/activation_gpu.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,6 +14,7 @@
 #include "edgewise/device/buffer.h"
 #include "edgewise/kernels/dropout/dropout.h"
 #include "edgewise/kernels/gemm/activation.h"
+#include "edgewise/kernels/gemm/linear_gradient.h"
 #include "tests/kernels/device/host_buffer.h"
 #include "tests/kernels/device/schedules.h"
 

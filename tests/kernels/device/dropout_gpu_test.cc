@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/kernels/dropout/dropout_gpu.h"
-
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -8,6 +6,7 @@
 
 #include "edgewise/base/bfloat16.h"
 #include "edgewise/device/buffer.h"
+#include "edgewise/kernels/dropout/dropout.h"
 #include "edgewise/kernels/dropout/dropout_reference.h"
 #include "tests/kernels/device/random_numbers.h"
 #include "tests/kernels/device/schedules.h"

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/kernels/embedding/embed_gpu.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
 #include "edgewise/device/buffer.h"
+#include "edgewise/kernels/embedding/embed.h"
 #include "tests/kernels/device/random_numbers.h"
 #include "tests/kernels/device/schedules.h"
 

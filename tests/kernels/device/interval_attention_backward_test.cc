@@ -10,7 +10,7 @@
 
 #include "edgewise/device/buffer.h"
 #include "edgewise/graph/relation_ops.h"
-#include "edgewise/kernels/attention/interval_attention_gpu.h"
+#include "edgewise/kernels/attention/interval_attention.h"
 #include "tests/kernels/attention_cases.h"
 #include "tests/kernels/device/attention_on_device.h"
 #include "tests/kernels/device/schedules.h"

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "edgewise/kernels/attention/interval_attention.h"
+
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -10,7 +12,6 @@
 
 #include "edgewise/base/random.h"
 #include "edgewise/graph/relation_ops.h"
-#include "edgewise/kernels/attention/interval_attention_gpu.h"
 #include "tests/kernels/attention_cases.h"
 #include "tests/kernels/device/attention_on_device.h"
 #include "tests/kernels/device/schedules.h"

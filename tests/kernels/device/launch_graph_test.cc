@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "edgewise/device/buffer.h"
-#include "edgewise/kernels/gemm/activation_gpu.h"
+#include "edgewise/kernels/gemm/activation.h"
 
 namespace edgewise::kernels::gpu {
 namespace {

@@ -10,7 +10,6 @@
 #include "edgewise/base/random.h"
 #include "edgewise/device/buffer.h"
 #include "edgewise/kernels/loss/logits_tile.h"
-#include "edgewise/kernels/loss/loss_gpu.h"
 #include "tests/kernels/device/host_buffer.h"
 #include "tests/kernels/device/schedules.h"
 

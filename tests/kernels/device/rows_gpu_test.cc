@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/kernels/rows/rows_gpu.h"
-
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -11,7 +9,8 @@
 #include "edgewise/base/random.h"
 #include "edgewise/device/buffer.h"
 #include "edgewise/graph/relation.h"
-#include "edgewise/kernels/attention/scatter_rows_gpu.h"
+#include "edgewise/kernels/attention/scatter_rows.h"
+#include "edgewise/kernels/rows/rows.h"
 #include "tests/kernels/device/random_numbers.h"
 #include "tests/kernels/device/relation_on_device.h"
 #include "tests/kernels/device/schedules.h"

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "edgewise/kernels/attention/sparse_attention.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -9,7 +11,6 @@
 #include "edgewise/device/buffer.h"
 #include "edgewise/graph/relation_ops.h"
 #include "edgewise/kernels/attention/row_plan.h"
-#include "edgewise/kernels/attention/sparse_attention_gpu.h"
 #include "tests/kernels/attention_cases.h"
 #include "tests/kernels/device/attention_on_device.h"
 #include "tests/kernels/device/attention_results.h"

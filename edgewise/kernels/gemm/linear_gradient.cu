@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 #include <cstdint>
 
 #include "edgewise/base/bfloat16.h"
+#include "edgewise/kernels/gemm/activation.h"
 #include "edgewise/kernels/gemm/activation_functions_cuda.h"
-#include "edgewise/kernels/gemm/activation_gpu.h"
-#include "edgewise/kernels/gemm/column_dropout_cuda.h"
+#include "edgewise/kernels/gemm/linear_gradient.h"
 #include "edgewise/kernels/gpu/columns.h"
 
-// The definition of activation_gradient() for the device and for the emulator. The first kernel writes the sums of each
-// chunk of rows to the workspace, and the second one adds the sums of all chunks to the gradient of the bias.
+// activation_gradient(): the first kernel writes the sums of each chunk of rows to the workspace, and the second one
+// adds the sums of all chunks to the gradient of the bias.
 namespace edgewise::kernels {
 namespace gpu {
 

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
 #include <cstdint>
 
 #include "edgewise/base/bfloat16.h"
 #include "edgewise/kernels/loss/logit_sums_cuda.h"
-#include "edgewise/kernels/loss/loss_gpu.h"
+#include "edgewise/kernels/loss/rdrop_loss.h"
 
-// The definition of rdrop_loss() for the device and for the emulator.
 namespace edgewise::kernels {
 namespace gpu {
 

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
-
-#include "edgewise/kernels/attention/scatter_rows_gpu.h"
+#include "edgewise/kernels/attention/scatter_rows.h"
 #include "edgewise/kernels/gpu/row_strips.h"
 
-// The definition of scatter_rows_gpu.h, for the device and for the emulator.
 namespace edgewise::kernels {
 namespace gpu {
 

@@ -10,7 +10,7 @@
 #include "edgewise/base/random.h"
 #include "edgewise/device/buffer.h"
 #include "edgewise/graph/relation_ops.h"
-#include "edgewise/kernels/attention/tile_attention_gpu.h"
+#include "edgewise/kernels/attention/bitmap_attention.h"
 #include "edgewise/kernels/attention/tile_plan.h"
 #include "tests/kernels/attention_cases.h"
 #include "tests/kernels/device/attention_on_device.h"
@@ -46,13 +46,13 @@ AttentionResult<T> run(const AttentionProblem<T>& problem, std::optional<std::in
       problem, relation,
       [&](AttentionForward<T> p, const RelationView& /*on_device*/) {
         p.only_head = only_head;
-        tile_attention_forward(p, view, device::Stream());
+        bitmap_attention_forward(p, view, device::Stream());
       },
       [&](AttentionBackward<T> p, const RelationView& /*on_device*/) {
         p.forward.only_head = only_head;
         device::Buffer<char> workspace(
-            static_cast<std::size_t>(tile_backward_workspace(relation.num_destinations, p.forward.heads().size())));
-        tile_attention_backward(p, view, workspace.data(), device::Stream());
+            static_cast<std::size_t>(bitmap_backward_workspace(relation.num_destinations, p.forward.heads().size())));
+        bitmap_attention_backward(p, view, workspace.data(), device::Stream());
       });
 }
 
@@ -103,11 +103,11 @@ Relation window_with_global_nodes(std::int64_t num_nodes, std::int64_t reach, st
 }
 
 template <typename T>
-class TileAttention : public testing::Test {};
+class BitmapAttention : public testing::Test {};
 using DeviceTypes = testing::Types<float, BFloat16>;
-TYPED_TEST_SUITE(TileAttention, DeviceTypes);
+TYPED_TEST_SUITE(BitmapAttention, DeviceTypes);
 
-TYPED_TEST(TileAttention, MatchesTheReferenceOnEveryRelationWhoseRowsAscend) {
+TYPED_TEST(BitmapAttention, MatchesTheReferenceOnEveryRelationWhoseRowsAscend) {
   int count = 0;
   for (const auto& [name, relation] : relation_zoo()) {
     if (!rows_ascend(relation.view())) continue;
@@ -123,7 +123,7 @@ TYPED_TEST(TileAttention, MatchesTheReferenceOnEveryRelationWhoseRowsAscend) {
   EXPECT_GE(count, 25);
 }
 
-TYPED_TEST(TileAttention, MatchesTheReferenceOverManyTiles) {
+TYPED_TEST(BitmapAttention, MatchesTheReferenceOverManyTiles) {
   const AttentionCase all = attention_cases().back();
   const std::vector<Relation> relations = {
       random_edges(150, 130, 30), random_edges(131, 70, 2), random_edges(200, 65, 97),
@@ -138,7 +138,7 @@ TYPED_TEST(TileAttention, MatchesTheReferenceOverManyTiles) {
   }
 }
 
-TYPED_TEST(TileAttention, GivesTheSameBitsInEverySchedule) {
+TYPED_TEST(BitmapAttention, GivesTheSameBitsInEverySchedule) {
   const Relation relation = random_edges(99, 75, 40);
   for (const std::int64_t size : {32, 64, 96, 128}) {
     SCOPED_TRACE("head size " + std::to_string(size));
@@ -151,7 +151,7 @@ TYPED_TEST(TileAttention, GivesTheSameBitsInEverySchedule) {
   }
 }
 
-TYPED_TEST(TileAttention, GivesZerosToRowsWithoutEdgesOrFiniteScores) {
+TYPED_TEST(BitmapAttention, GivesZerosToRowsWithoutEdgesOrFiniteScores) {
   const auto problem = problem_without_edges_or_finite_scores<TypeParam>();
 
   const AttentionResult<TypeParam> result = run(problem);
@@ -160,7 +160,7 @@ TYPED_TEST(TileAttention, GivesZerosToRowsWithoutEdgesOrFiniteScores) {
   expect_near_reference(result, problem);
 }
 
-TYPED_TEST(TileAttention, ComputesOneHeadAndLeavesTheOthers) {
+TYPED_TEST(BitmapAttention, ComputesOneHeadAndLeavesTheOthers) {
   const Relation relation = random_edges(70, 67, 30);
   const AttentionProblem<TypeParam> problem(relation, {3, 64, 64}, {.name = "", .has_bias = true, .dropout = 0.2});
   const AttentionResult<TypeParam> expected = run(problem);

@@ -6,7 +6,7 @@
 
 #include "edgewise/graph/relation_view.h"
 
-// The tiles of tile_attention_gpu.h. A block is kNodesOfBitmapBlock consecutive nodes: destinations, or sources. Its
+// The tiles of bitmap_attention.h. A block is kNodesOfBitmapBlock consecutive nodes: destinations, or sources. Its
 // others are the nodes of the other side with an edge to one of them, in ascending order. So a tile has columns that
 // are far apart in the relation, and no column without an edge, which a strided or a random pattern would have
 // otherwise. To copy a head of such a node takes as many transactions as of any other node.
@@ -49,7 +49,7 @@ BitmapTiles tile_by_destination(const RelationView& relation);
 /// Divides a relation into blocks of sources in O(sources + edges) time. Throws Error unless rows_ascend(relation).
 BitmapTiles tile_by_source(const RelationView& relation);
 
-/// Returns whether tile_attention_forward() and tile_attention_backward() suit a relation better than
+/// Returns whether bitmap_attention_forward() and bitmap_attention_backward() suit a relation better than
 /// sparse_attention_forward() and sparse_attention_backward() do, for T = float or BFloat16 and
 /// num_tiles = tile_by_destination().num_tiles(). An estimate for an H100 and a head size of 64: edge by edge, an edge
 /// loads a key and a value from the L2 cache, 256 bytes in bf16, at 5.5 TB/s in 0.05 ns. A tile of bf16 loads 16 KB in
