@@ -11,6 +11,10 @@
 // that recording fail.
 namespace edgewise::device {
 
+/// What runs the kernels for GPUs of this program.
+enum class Platform { kNone, kCuda, kEmulator };
+Platform platform();
+
 /// Returns memory that is aligned to 256 bytes, for kernels and copies that begin in `stream` from now on, and for
 /// other streams after wait_for(stream). free_memory() frees it. Throws std::exception if there is none.
 void* allocate_memory(std::size_t bytes, Stream stream);

@@ -11,6 +11,8 @@ cudaStream_t handle_of(Stream stream) { return static_cast<cudaStream_t>(stream.
 
 }  // namespace
 
+Platform platform() { return Platform::kCuda; }
+
 void* allocate_memory(std::size_t bytes, Stream stream) {
   void* memory = nullptr;
   check_cuda("allocate_memory", cudaMallocAsync(&memory, bytes > 0 ? bytes : 1, handle_of(stream)));

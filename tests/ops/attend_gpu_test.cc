@@ -11,9 +11,9 @@
 #include "edgewise/kernels/gpu/emulator/shared_memory_limit.h"
 #include "edgewise/kernels/gpu/limits.h"
 #include "edgewise/ops/attend.h"
+#include "edgewise/ops/backend.h"
 #include "edgewise/ops/device_cache.h"
 #include "edgewise/ops/device_relation.h"
-#include "edgewise/ops/gpu_kernels.h"
 #include "tests/ops/attention_inputs.h"
 
 namespace edgewise {
@@ -26,7 +26,7 @@ using testing::IsEmpty;
 class AttendGpu : public testing::Test {
  protected:
   void SetUp() override {
-    if (!uses_gpu_kernels(at::zeros({1}))) GTEST_SKIP() << "needs EDGEWISE_OPERATIONS=cuda-emulated";
+    if (backend_of(at::zeros({1})) != Backend::kGpu) GTEST_SKIP() << "needs EDGEWISE_OPERATIONS=cuda-emulated";
   }
 };
 

@@ -7,7 +7,7 @@
 #include "edgewise/kernels/loss/logits_tile.h"
 #include "edgewise/kernels/loss/rdrop_loss.h"
 #include "edgewise/kernels/loss/softmax_loss.h"
-#include "edgewise/ops/definition.h"
+#include "edgewise/ops/backend.h"
 #include "edgewise/ops/linear.h"
 #include "edgewise/ops/loss.h"
 #include "edgewise/ops/loss_arguments.h"
@@ -25,7 +25,7 @@ using kernels::GemmActivation;
 class LinearLossGpu : public testing::Test {
  protected:
   void SetUp() override {
-    if (!uses_gpu_kernels(at::zeros({1}))) GTEST_SKIP() << "needs EDGEWISE_OPERATIONS=cuda-emulated";
+    if (backend_of(at::zeros({1})) != Backend::kGpu) GTEST_SKIP() << "needs EDGEWISE_OPERATIONS=cuda-emulated";
   }
 };
 

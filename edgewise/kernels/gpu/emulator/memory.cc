@@ -56,6 +56,8 @@ Allocations& allocations() {
 
 }  // namespace
 
+Platform platform() { return Platform::kEmulator; }
+
 void* allocate_memory(std::size_t bytes, Stream /*stream*/) {
   if (bytes > kMemoryOfGpu) throw std::bad_alloc();
   void* const memory = ::operator new(bytes, kAlignment);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/ops/gpu_kernels.h"
+#include "edgewise/ops/backend.h"
 
 #include <ATen/ops/equal.h>
 #include <ATen/ops/ones.h>
@@ -31,10 +31,10 @@ TEST(GpuKernels, GetAlignedCopiesOnlyOfTensorsThatNeedThem) {
 
   const at::Tensor behind_the_first = aligned.narrow(0, 1, 99);
   const bool is_copy = aligned_contiguous(behind_the_first).data_ptr() != behind_the_first.data_ptr();
-  EXPECT_EQ(is_copy, uses_gpu_kernels(aligned));
+  EXPECT_EQ(is_copy, backend_of(aligned) == Backend::kGpu);
 }
 
-TEST(GpuKernels, AreNotForNumbersOfFp64) { EXPECT_FALSE(uses_gpu_kernels(at::ones({1}, at::kDouble))); }
+TEST(GpuKernels, AreNotForNumbersOfFp64) { EXPECT_NE(backend_of(at::ones({1}, at::kDouble)), Backend::kGpu); }
 
 TEST(OperationsDeathTest, AnUnknownNameInTheEnvironmentIsAnErrorThatListsTheKnownNames) {
   testing::GTEST_FLAG(death_test_style) = "threadsafe";
@@ -42,7 +42,7 @@ TEST(OperationsDeathTest, AnUnknownNameInTheEnvironmentIsAnErrorThatListsTheKnow
       {
         ::setenv("EDGEWISE_OPERATIONS", "fast", /*overwrite=*/1);
         try {
-          uses_definition(at::ones({1}));
+          backend_of(at::ones({1}));
         } catch (const Error& error) {
           std::fputs(error.what(), stderr);
           std::exit(2);
