@@ -8,10 +8,10 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/random.h"
-#include "edgewise/gpu_runtime/gpu_model.h"
 #include "edgewise/models/sequence_model.h"
 #include "edgewise/nn/serialize.h"
 #include "edgewise/ops/backend.h"
+#include "edgewise/runtime/gpu/model.h"
 #include "edgewise/runtime/runtime_model.h"
 #include "edgewise/text/line_reader.h"
 #include "edgewise/translate/model_files.h"

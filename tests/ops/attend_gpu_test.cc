@@ -7,13 +7,13 @@
 
 #include "edgewise/graph/builders.h"
 #include "edgewise/graph/relation_ops.h"
-#include "edgewise/kernels/gpu/emulator/launch_record.h"
-#include "edgewise/kernels/gpu/emulator/shared_memory_limit.h"
 #include "edgewise/kernels/gpu/limits.h"
 #include "edgewise/ops/attend.h"
 #include "edgewise/ops/backend.h"
 #include "edgewise/ops/device_cache.h"
 #include "edgewise/ops/device_relation.h"
+#include "tests/emulator/launch_record.h"
+#include "tests/emulator/shared_memory_limit.h"
 #include "tests/ops/attention_inputs.h"
 
 namespace edgewise {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "edgewise/device/memory.h"
-#include "edgewise/kernels/gpu/emulator/launch_record.h"
 #include "edgewise/ops/backend.h"
+#include "tests/emulator/launch_record.h"
 
 namespace edgewise {
 

@@ -11,9 +11,9 @@
 #include "edgewise/kernels/gpu/call_site.h"
 #include "edgewise/kernels/gpu/limits.h"
 
-// The language in which kernels for GPUs are written. nvcc compiles a kernel for the device. Any other compiler
-// compiles the same source for the emulator on the CPU, which runs each thread of a block as a fiber. A kernel is a
-// struct:
+// The language in which kernels for GPUs are written. nvcc compiles a kernel for the device. For tests, any compiler
+// compiles the same source for the emulator on the CPU (tests/emulator/), which runs each thread of a block as a fiber.
+// A kernel is a struct:
 //
 //     struct Scale {
 //       static constexpr const char* kName = "scale";
@@ -92,7 +92,7 @@ concept Kernel = std::is_trivially_copyable_v<K> && std::is_same_v<decltype(K::k
 #ifdef __CUDACC__
 #include "edgewise/kernels/gpu/device_cuda.h"
 #else
-#include "edgewise/kernels/gpu/device_emulated.h"
+#include EDGEWISE_DEVICE_LANGUAGE  // a header of the emulator, which runs kernels on the CPU in tests
 #endif
 
 namespace edgewise::kernels::gpu {

@@ -11,12 +11,12 @@
 
 #include "edgewise/base/bfloat16.h"
 #include "edgewise/base/random.h"
-#include "edgewise/device/buffer.h"
 #include "edgewise/kernels/dropout/dropout.h"
 #include "edgewise/kernels/gemm/activation.h"
 #include "edgewise/kernels/gemm/linear_gradient.h"
 #include "tests/kernels/device/host_buffer.h"
 #include "tests/kernels/device/schedules.h"
+#include "tests/support/device_buffer.h"
 
 namespace edgewise::kernels {
 namespace {

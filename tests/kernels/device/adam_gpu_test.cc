@@ -6,10 +6,10 @@
 #include <optional>
 #include <vector>
 
-#include "edgewise/device/buffer.h"
 #include "edgewise/kernels/optimiser/adam.h"
 #include "tests/kernels/device/random_numbers.h"
 #include "tests/kernels/device/schedules.h"
+#include "tests/support/device_buffer.h"
 
 namespace edgewise::kernels {
 namespace {

@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "edgewise/device/buffer.h"
 #include "edgewise/kernels/norm/add_norm.h"
 #include "tests/kernels/device/random_numbers.h"
 #include "tests/kernels/device/schedules.h"
 #include "tests/kernels/near.h"
+#include "tests/support/device_buffer.h"
 
 // Shapes: T = rows, M = size of a row.
 namespace edgewise::kernels {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "edgewise/kernels/attention/bitmap_attention.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,14 +10,13 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/random.h"
-#include "edgewise/device/buffer.h"
 #include "edgewise/graph/relation_ops.h"
-#include "edgewise/kernels/attention/bitmap_attention.h"
 #include "edgewise/kernels/attention/tile_plan.h"
 #include "tests/kernels/attention_cases.h"
 #include "tests/kernels/device/attention_on_device.h"
 #include "tests/kernels/device/attention_results.h"
 #include "tests/kernels/device/schedules.h"
+#include "tests/support/device_buffer.h"
 #include "tests/support/relation_zoo.h"
 
 namespace edgewise::kernels {

@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "edgewise/base/bfloat16.h"
-#include "edgewise/device/buffer.h"
 #include "edgewise/kernels/dropout/dropout.h"
 #include "edgewise/kernels/dropout/dropout_reference.h"
 #include "tests/kernels/device/random_numbers.h"
 #include "tests/kernels/device/schedules.h"
+#include "tests/support/device_buffer.h"
 
 namespace edgewise::kernels {
 namespace {

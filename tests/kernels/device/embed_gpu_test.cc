@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "edgewise/device/buffer.h"
 #include "edgewise/kernels/embedding/embed.h"
 #include "tests/kernels/device/random_numbers.h"
 #include "tests/kernels/device/schedules.h"
+#include "tests/support/device_buffer.h"
 
 namespace edgewise::kernels {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/kernels/gpu/emulator/emulator.h"
+#include "tests/emulator/emulator.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,12 +13,12 @@
 #include <vector>
 
 #include "edgewise/base/threads.h"
-#include "edgewise/device/buffer.h"
-#include "edgewise/kernels/gpu/emulator/launch_record.h"
-#include "edgewise/kernels/gpu/emulator/shared_memory_limit.h"
 #include "edgewise/kernels/gpu/reductions.h"
+#include "tests/emulator/launch_record.h"
+#include "tests/emulator/shared_memory_limit.h"
 #include "tests/kernels/device/schedules.h"
 #include "tests/kernels/device/test_kernel.h"
+#include "tests/support/device_buffer.h"
 
 namespace edgewise::kernels::gpu {
 namespace {

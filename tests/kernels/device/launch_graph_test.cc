@@ -7,8 +7,8 @@
 #include <stdexcept>
 #include <vector>
 
-#include "edgewise/device/buffer.h"
 #include "edgewise/kernels/gemm/activation.h"
+#include "tests/support/device_buffer.h"
 
 namespace edgewise::kernels::gpu {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "edgewise/kernels/gpu/emulator/launch_record.h"
+#include "tests/emulator/launch_record.h"
 
 namespace edgewise::kernels::gpu {
 namespace {

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "edgewise/base/random.h"
-#include "edgewise/device/buffer.h"
 #include "edgewise/kernels/loss/logits_tile.h"
 #include "tests/kernels/device/host_buffer.h"
 #include "tests/kernels/device/schedules.h"
+#include "tests/support/device_buffer.h"
 
 namespace edgewise::kernels {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/kernels/gpu/conformance/primitives.h"
+#include "tests/kernels/device/conformance/primitives.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "edgewise/kernels/dropout/dropout.h"
-#include "edgewise/kernels/gpu/conformance/conformance.h"
+#include "tests/kernels/device/conformance/conformance.h"
 #include "tests/kernels/device/schedules.h"
 #include "tests/kernels/device/test_kernel.h"
 

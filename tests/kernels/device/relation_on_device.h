@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "edgewise/device/buffer.h"
 #include "edgewise/graph/relation_view.h"
+#include "tests/support/device_buffer.h"
 
 namespace edgewise::kernels {
 

@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "edgewise/base/random.h"
-#include "edgewise/device/buffer.h"
 #include "edgewise/graph/relation.h"
 #include "edgewise/kernels/attention/scatter_rows.h"
 #include "edgewise/kernels/rows/rows.h"
 #include "tests/kernels/device/random_numbers.h"
 #include "tests/kernels/device/relation_on_device.h"
 #include "tests/kernels/device/schedules.h"
+#include "tests/support/device_buffer.h"
 #include "tests/support/relation_zoo.h"
 
 namespace edgewise::kernels {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #ifndef EDGEWISE_CUDA
-#include "edgewise/kernels/gpu/emulator/schedule.h"
+#include "tests/emulator/schedule.h"
 #endif
 
 namespace edgewise::kernels::gpu {

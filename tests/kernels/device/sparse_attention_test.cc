@@ -8,13 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "edgewise/device/buffer.h"
 #include "edgewise/graph/relation_ops.h"
 #include "edgewise/kernels/attention/row_plan.h"
 #include "tests/kernels/attention_cases.h"
 #include "tests/kernels/device/attention_on_device.h"
 #include "tests/kernels/device/attention_results.h"
 #include "tests/kernels/device/schedules.h"
+#include "tests/support/device_buffer.h"
 #include "tests/support/relation_zoo.h"
 
 namespace edgewise::kernels {

@@ -5,10 +5,10 @@
 
 #include <vector>
 
-#include "edgewise/device/buffer.h"
 #include "tests/kernels/device/random_numbers.h"
 #include "tests/kernels/device/schedules.h"
 #include "tests/kernels/near.h"
+#include "tests/support/device_buffer.h"
 
 namespace edgewise::kernels::gpu {
 namespace {
