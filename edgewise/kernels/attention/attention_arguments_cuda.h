@@ -29,6 +29,18 @@ namespace edgewise::kernels::gpu {
 
 inline constexpr int kNodesOfBlock = 64;
 
+/// The names of the kernels over tiles, of a type of numbers and of edges.
+struct TiledKernelNames {
+  const char* forward;
+  const char* query_gradient;
+  const char* source_gradient;
+};
+
+template <class Layout, class Edges>
+constexpr TiledKernelNames tiled_kernel_names() {
+  return Edges::kIsBitmap ? Layout::kBitmapNames : Layout::kIntervalNames;
+}
+
 constexpr int num_blocks_for(int num_nodes, int nodes_of_block) {
   return (num_nodes + nodes_of_block - 1) / nodes_of_block;
 }

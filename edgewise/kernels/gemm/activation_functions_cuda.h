@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <stdexcept>
+#include <string>
 #include <type_traits>
 
 #include "edgewise/kernels/dropout/dropout_factors_cuda.h"
@@ -27,6 +29,8 @@ void with_activation(GemmActivation activation, Call call) {
     case GemmActivation::kSilu:
       return call(std::integral_constant<GemmActivation, GemmActivation::kSilu>());
   }
+  throw std::invalid_argument("activate: activation is " + std::to_string(static_cast<int>(activation)) +
+                              ", needs one of GemmActivation");
 }
 
 /// A distribution function F and its density at a number.
