@@ -11,7 +11,7 @@
 // that recording fail.
 namespace edgewise::device {
 
-/// What runs the kernels for GPUs of this program.
+/// The GPUs of this program: none, those of CUDA, or the emulator of tests.
 enum class Platform { kNone, kCuda, kEmulator };
 Platform platform();
 

@@ -15,7 +15,7 @@ namespace edgewise {
 namespace {
 
 constexpr int kOfEnvironment = -1;
-std::atomic<int> guarded = kOfEnvironment;  // of the innermost OperationsGuard
+std::atomic<int> guarded = kOfEnvironment;  // the value of the innermost OperationsGuard
 
 void check_emulator(std::string_view caller) {
   check(device::platform() == device::Platform::kEmulator,

@@ -13,7 +13,7 @@
 // kernels, and for most operations so have tensors on a GPU.
 namespace edgewise {
 
-/// What computes an operation on a tensor.
+/// The implementation of an operation for a tensor.
 enum class Backend {
   kDefinition,  // plain ATen
   kCpu,         // the kernels for the CPU

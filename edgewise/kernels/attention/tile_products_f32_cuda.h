@@ -36,7 +36,7 @@ struct F32Layout {
                                                       "interval_source_gradient_f32"};
 
   static constexpr int stride(int head_size) { return head_size + 4; }                 // 8 nodes lie in different banks
-  static constexpr int chunks(int head_size) { return head_size / 4 / kLanesOfNode; }  // of 4 columns, of a thread
+  static constexpr int chunks(int head_size) { return head_size / 4 / kLanesOfNode; }  // a thread's 4 columns each
 
   EDGEWISE_DEVICE static int node_of_warp(int r) {
     return lane_index() / kLanesOfNode + r * (kWarpSize / kLanesOfNode);

@@ -14,8 +14,8 @@
 #include "edgewise/kernels/dropout/dropout.h"
 #include "edgewise/kernels/gemm/activation.h"
 #include "edgewise/kernels/gemm/linear_gradient.h"
-#include "tests/kernels/device/host_buffer.h"
 #include "tests/kernels/device/schedules.h"
+#include "tests/kernels/host_buffer.h"
 #include "tests/support/device_buffer.h"
 
 namespace edgewise::kernels {

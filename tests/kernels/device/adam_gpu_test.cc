@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "edgewise/kernels/optimiser/adam.h"
-#include "tests/kernels/device/random_numbers.h"
 #include "tests/kernels/device/schedules.h"
+#include "tests/kernels/random_numbers.h"
 #include "tests/support/device_buffer.h"
 
 namespace edgewise::kernels {

@@ -5,9 +5,9 @@
 
 #include <vector>
 
-#include "tests/kernels/device/random_numbers.h"
 #include "tests/kernels/device/schedules.h"
 #include "tests/kernels/near.h"
+#include "tests/kernels/random_numbers.h"
 #include "tests/support/device_buffer.h"
 
 namespace edgewise::kernels::gpu {

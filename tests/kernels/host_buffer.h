@@ -7,7 +7,7 @@
 
 namespace edgewise::kernels {
 
-/// A Buffer (kernels/device/buffer.h) in memory of the host: tests run the reference on it, and the kernel on a Buffer.
+/// A device::Buffer in memory of the host: tests run the reference on it, and kernels for the CPU.
 template <typename T>
 class HostBuffer {
  public:
