@@ -9,19 +9,19 @@ include(CMakePackageConfigHelpers)
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/edgewise")
 # Each set of layers is one file of targets, edgewise-SET.cmake, lowest layer first.
-set(core_layers base graph kernels)
-set(infer_layers text search options gpus runtime translate)
+set(core_layers base graph device kernels gpu_kernels)
+set(infer_layers text search options runtime translate)
 set(convert_layers convert)
 set(attention_layers training_kernels message ops)
-set(train_layers gpu_runtime nn models data distributed train viz experiment)
+set(train_layers nn models data distributed train viz experiment)
 
 # Installs headers of folders of edgewise/, without those of kernels for GPUs and of what includes these headers.
 function(edgewise_install_headers component)
   foreach(folder ${ARGN})
     install(DIRECTORY "${PROJECT_SOURCE_DIR}/edgewise/${folder}" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/edgewise"
       COMPONENT ${component} FILES_MATCHING PATTERN "*.h" PATTERN "*-inl.h" EXCLUDE PATTERN gloo_declarations EXCLUDE
-      PATTERN kernels/device EXCLUDE PATTERN "*_cuda.h" EXCLUDE PATTERN cuda_declarations EXCLUDE
-      REGEX "/kernels/.*_gpu\\.h$" EXCLUDE PATTERN gpu_runtime EXCLUDE)
+      PATTERN kernels/gpu EXCLUDE PATTERN "*_cuda.h" EXCLUDE PATTERN cuda_declarations EXCLUDE
+      PATTERN runtime/gpu EXCLUDE)
   endforeach()
 endfunction()
 
@@ -57,13 +57,7 @@ if(TARGET edgewise_convert)
   edgewise_install(convert)
 endif()
 if(EDGEWISE_TORCH)
-  set(gpu_targets edgewise_gpu_kernels)
-  set_target_properties(edgewise_gpu_kernels PROPERTIES EXPORT_NAME gpu_kernels)
-  if(NOT EDGEWISE_CUDA)
-    list(APPEND gpu_targets edgewise_emulator)
-    set_target_properties(edgewise_emulator PROPERTIES EXPORT_NAME emulator)
-  endif()
-  edgewise_install(attention ${gpu_targets})
+  edgewise_install(attention)
   edgewise_install_with(attention core)
   edgewise_install_headers(attention options)  # kinds of layers, which the headers of operations include
   edgewise_install(train)

@@ -10,7 +10,7 @@ endif()
 # objects have code for A100 (sm_80), H100 and H200 (sm_90a), and intermediate code for later GPUs. Not by CMake's own
 # language CUDA, which does not find the folders of the PyPI packages.
 #   edgewise_nvcc(sources)
-file(STRINGS "${PROJECT_SOURCE_DIR}/edgewise/kernels/device/nvcc_options.txt" nvcc_options)
+file(STRINGS "${PROJECT_SOURCE_DIR}/edgewise/kernels/gpu/nvcc_options.txt" nvcc_options)
 list(FILTER nvcc_options EXCLUDE REGEX "^-Xptxas")  # scripts/compile_cuda checks the registers
 function(edgewise_nvcc list)
   set(objects "")

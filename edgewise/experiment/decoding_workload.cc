@@ -8,10 +8,10 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/random.h"
-#include "edgewise/gpu_runtime/gpu_model.h"
 #include "edgewise/models/sequence_model.h"
 #include "edgewise/nn/serialize.h"
-#include "edgewise/ops/definition.h"
+#include "edgewise/ops/backend.h"
+#include "edgewise/runtime/gpu/model.h"
 #include "edgewise/runtime/runtime_model.h"
 #include "edgewise/text/line_reader.h"
 #include "edgewise/translate/model_files.h"
@@ -41,7 +41,7 @@ SearchOptions search_options(const DecodingBenchOptions& options) {
 
 ScorerFactory make_scorers(const DecodingBenchOptions& options, const TransformerOptions& model,
                            const SafetensorsFile& file, const std::string& name) {
-  if (options.gpu || uses_gpu_kernels(at::empty({1}))) {
+  if (options.gpu || backend_of(at::empty({1})) == Backend::kGpu) {
     const auto on_gpu = std::make_shared<const GpuModel>(
         model, file, name, GpuModelOptions{.precision = options.precision, .gpu = options.gpu.value_or(0)});
     return [on_gpu] { return on_gpu->make_scorer(); };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/ops/adam_kernel.h"
 
-#include "edgewise/kernels/optimiser/adam_gpu.h"
-#include "edgewise/ops/gpu_kernels.h"
+#include "edgewise/kernels/optimiser/adam.h"
+#include "edgewise/ops/backend.h"
 
 namespace edgewise {
 
@@ -25,7 +25,7 @@ void update_on_gpu(const AdamArrays& arrays, const at::Tensor& is_matrix, const 
                                          .epsilon = step.epsilon,
                                          .weight_decay = step.weight_decay,
                                          .step = step.step};
-  call_gpu_kernel(arrays.values, [&](kernels::device::Stream stream) { kernels::adam_update(arguments, stream); });
+  call_kernel(arrays.values, [&](device::Stream stream) { kernels::adam_update(arguments, stream); });
 }
 
 }  // namespace edgewise

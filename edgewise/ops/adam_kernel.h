@@ -26,7 +26,7 @@ struct AdamKernelStep {
 /// Elements that share an element of `is_matrix`.
 inline constexpr std::int64_t kElementsOfFlag = 16;
 
-/// Divides the gradients and updates the arrays by kernels::adam_update(), where uses_gpu_kernels() is true. The arrays
+/// Divides the gradients and updates the arrays by kernels::adam_update(), where backend_of() is kGpu. The arrays
 /// are fp32 [N], contiguous, and aligned to 16 bytes; `is_matrix` is uint8 [N / kElementsOfFlag] on their device: 1
 /// for the elements of matrices, else 0.
 void update_on_gpu(const AdamArrays& arrays, const at::Tensor& is_matrix, const AdamKernelStep& step);

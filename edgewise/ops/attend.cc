@@ -22,12 +22,11 @@
 #include "edgewise/kernels/attention/edge_products.h"
 #include "edgewise/kernels/simd/instruction_set.h"
 #include "edgewise/ops/attention_options.h"
+#include "edgewise/ops/backend.h"
 #include "edgewise/ops/checks.h"
-#include "edgewise/ops/definition.h"
 #include "edgewise/ops/dropout_kernel.h"
 #include "edgewise/ops/element_types.h"
 #include "edgewise/ops/gpu_attention.h"
-#include "edgewise/ops/gpu_kernels.h"
 #include "edgewise/ops/operation.h"
 
 namespace edgewise {
@@ -95,18 +94,16 @@ void for_relations(const Attention& attention, kernels::AttentionForward<T> p, F
 
 template <typename T>
 void run_forward(const kernels::AttentionForward<T>& p, const Relation& relation, const at::Tensor& query_DHK) {
-  if constexpr (!std::is_same_v<T, double>) {
-    if (uses_gpu_kernels(query_DHK)) return gpu_attention_forward(p, relation, query_DHK);
-  }
-  kernels::attention_forward(p, plan_of(relation));
+  call_kernel<T>(
+      query_DHK, [&] { kernels::attention_forward(p, plan_of(relation)); },
+      [&](auto stream) { gpu_attention_forward(p, relation, query_DHK.device(), stream); });
 }
 
 template <typename T>
 void run_backward(const kernels::AttentionBackward<T>& p, const Relation& relation, const at::Tensor& query_DHK) {
-  if constexpr (!std::is_same_v<T, double>) {
-    if (uses_gpu_kernels(query_DHK)) return gpu_attention_backward(p, relation, query_DHK);
-  }
-  kernels::attention_backward(p, plan_of(relation));
+  call_kernel<T>(
+      query_DHK, [&] { kernels::attention_backward(p, plan_of(relation)); },
+      [&](auto stream) { gpu_attention_backward(p, relation, query_DHK.device(), stream); });
 }
 
 at::TensorOptions accumulator_options(const at::Tensor& x) { return x.options().dtype(parameter_type(x)); }
@@ -118,7 +115,7 @@ bool needs_gradients(std::initializer_list<at::Tensor> inputs) {
 
 // Returns the buffer of AttentionForward::saved_weights; undefined if forward has nothing to save, as on GPUs.
 at::Tensor allocate_saved_weights(const Attention& attention, const at::Tensor& query_DHK) {
-  if (!attention.needs_gradients || uses_gpu_kernels(query_DHK)) return {};
+  if (!attention.needs_gradients || backend_of(query_DHK) == Backend::kGpu) return {};
   const std::int64_t heads_per_relation = attention.has_one_per_head() ? 1 : query_DHK.size(1);
   std::int64_t count = 0;
   with_floating_point(query_DHK, [&](auto zero) {
@@ -293,7 +290,7 @@ HeadSizes sizes_of(const at::Tensor& query_DHK, const at::Tensor& value_SHV) {
 
 bool attends_by_definition(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& value_SHV) {
   const bool has_gpu_kernel = can_attend_on_gpu(relation, query_DHK.size(1), sizes_of(query_DHK, value_SHV));
-  return uses_definition(query_DHK, has_gpu_kernel);
+  return backend_of(query_DHK, has_gpu_kernel) == Backend::kDefinition;
 }
 
 }  // namespace
@@ -327,14 +324,15 @@ at::Tensor attention_weights(const Relation& relation, const at::Tensor& query_D
                              const AttentionOptions& options) {
   check_types("attention_weights", query_DHK, key_SHK, options);
   check_query_and_key("attention_weights", relation, query_DHK, key_SHK, options);
-  if (uses_definition(query_DHK)) return attention_weights_plain(relation, query_DHK, key_SHK, options);
+  if (backend_of(query_DHK, /*has_gpu_kernel=*/false) == Backend::kDefinition)
+    return attention_weights_plain(relation, query_DHK, key_SHK, options);
   return apply_one<ComputeWeights>({query_DHK, key_SHK, options.edge_bias},
                                    make_attention({relation}, query_DHK, options));
 }
 
 std::string attention_kernel(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& value_SHV) {
   if (attends_by_definition(relation, query_DHK, value_SHV)) return "definition";
-  if (uses_gpu_kernels(query_DHK)) {
+  if (backend_of(query_DHK) == Backend::kGpu) {
     const auto choose =
         query_DHK.scalar_type() == at::kBFloat16 ? choose_gpu_attention<BFloat16> : choose_gpu_attention<float>;
     const GpuAttention kernel = choose(relation, query_DHK.device(), sizes_of(query_DHK, value_SHV));

@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "edgewise/graph/relation_view.h"
-#include "edgewise/kernels/attention/sparse_attention_gpu.h"
-#include "edgewise/kernels/attention/tile_attention_gpu.h"
+#include "edgewise/kernels/attention/bitmap_attention.h"
+#include "edgewise/kernels/attention/sparse_attention.h"
 
 // Relations in memory of a device, for kernels. derive_on() (device_cache.h) makes each of these objects once for a
 // relation and a device.
@@ -61,7 +61,7 @@ class DeviceTilesByDestination {
  public:
   DeviceTilesByDestination(const RelationView& relation, at::Device device);
 
-  /// Returns whether the kernels of tile_attention_gpu.h suit the relation, for float or BFloat16; then tiles() has the
+  /// Returns whether the kernels of bitmap_attention.h suit the relation, for float or BFloat16; then tiles() has the
   /// tiles.
   template <typename T>
   bool are_dense() const {

@@ -4,13 +4,12 @@
 #include <ATen/ops/empty.h>
 
 #include "edgewise/base/profile.h"
-#include "edgewise/kernels/dropout/dropout_gpu.h"
+#include "edgewise/kernels/dropout/dropout.h"
+#include "edgewise/ops/backend.h"
 #include "edgewise/ops/checks.h"
-#include "edgewise/ops/definition.h"
 #include "edgewise/ops/dropout_kernel.h"
 #include "edgewise/ops/dropout_mask.h"
 #include "edgewise/ops/element_types.h"
-#include "edgewise/ops/gpu_kernels.h"
 #include "edgewise/ops/operation.h"
 
 namespace edgewise {
@@ -57,7 +56,7 @@ at::Tensor dropout(const at::Tensor& x, double rate, DropoutKey key) {
   check_floating_point("dropout", "x", x);
   check_dropout_rate("dropout", "rate", rate);
   if (rate == 0) return x;
-  if (uses_definition(x, /*has_gpu_kernel=*/true)) return dropout_plain(x, rate, key);
+  if (backend_of(x) == Backend::kDefinition) return dropout_plain(x, rate, key);
   return apply_one<Dropout>({x}, dropout_rule(rate, key));
 }
 

@@ -7,8 +7,8 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/kernels/attention/edge_products.h"
+#include "edgewise/ops/backend.h"
 #include "edgewise/ops/checks.h"
-#include "edgewise/ops/definition.h"
 #include "edgewise/ops/edge_index.h"
 #include "edgewise/ops/element_types.h"
 #include "edgewise/ops/operation.h"
@@ -107,7 +107,8 @@ at::Tensor edge_softmax(const Relation& relation, const at::Tensor& score_EH) {
   check_float_or_double("edge_softmax", "score", score_EH);
   check(score_EH.dim() >= 1, "edge_softmax: score has no dimensions, but at least one is needed: edges");
   check_edge_rows("edge_softmax", "score", score_EH, relation);
-  if (uses_definition(score_EH)) return edge_softmax_plain(relation, score_EH);
+  if (backend_of(score_EH, /*has_gpu_kernel=*/false) == Backend::kDefinition)
+    return edge_softmax_plain(relation, score_EH);
   return apply_one<EdgeSoftmax>({score_EH}, relation);
 }
 
@@ -144,7 +145,8 @@ at::Tensor aggregate(const Relation& relation, const at::Tensor& weight_EH, cons
   check_edge_rows("aggregate", "weight", weight_EH, relation);
   check_source_rows("aggregate", "value", value_SHV, relation);
   check_same_heads("aggregate", "value", value_SHV, "weight", weight_EH);
-  if (uses_definition(value_SHV)) return aggregate_plain(relation, weight_EH, value_SHV);
+  if (backend_of(value_SHV, /*has_gpu_kernel=*/false) == Backend::kDefinition)
+    return aggregate_plain(relation, weight_EH, value_SHV);
   return apply_one<Aggregate>({weight_EH, value_SHV.to(weight_EH.scalar_type())}, relation).to(value_SHV.scalar_type());
 }
 

@@ -4,17 +4,15 @@
 #include <ATen/ops/empty.h>
 
 #include <string_view>
-#include <type_traits>
 #include <vector>
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/profile.h"
-#include "edgewise/kernels/embedding/embed_gpu.h"
+#include "edgewise/kernels/embedding/embed.h"
+#include "edgewise/ops/backend.h"
 #include "edgewise/ops/checks.h"
-#include "edgewise/ops/definition.h"
 #include "edgewise/ops/dropout_kernel.h"
 #include "edgewise/ops/element_types.h"
-#include "edgewise/ops/gpu_kernels.h"
 #include "edgewise/ops/gradients_in_place.h"
 #include "edgewise/ops/index_tensor.h"
 #include "edgewise/ops/operation.h"
@@ -59,13 +57,13 @@ struct Lookup {
 
 // Groups equal tokens on the host, which has their numbers, so that nothing waits for the device.
 void differentiate_on_gpu(const kernels::EmbedBackward<float>& p, std::span<const std::int64_t> rows,
-                          const at::Tensor& grad_out_TM) {
+                          const at::Tensor& grad_out_TM, device::Stream stream) {
   const kernels::TokenGroups groups = kernels::group_tokens(rows);
   const KernelRows<std::int64_t> group_rows(groups.rows, grad_out_TM);
   const KernelRows<std::int32_t> begin(groups.begin, grad_out_TM);
   const KernelRows<std::int32_t> tokens(groups.tokens, grad_out_TM);
   const kernels::TokenGroupsView view = {group_rows.data(), begin.data(), tokens.data(), std::ssize(groups.rows)};
-  call_gpu_kernel(grad_out_TM, [&](kernels::device::Stream stream) { kernels::embed_backward(p, view, stream); });
+  kernels::embed_backward(p, view, stream);
 }
 
 // Inputs: weight_CM, table_PM.
@@ -128,10 +126,9 @@ class Embed : public Operation {
                                                    .scale = static_cast<T>(scale),
                                                    .dropout = lookup_.dropout(),
                                                    .word_dropout = row_dropout};
-      if constexpr (std::is_same_v<T, float>) {
-        if (uses_gpu_kernels(grad_out_TM)) return differentiate_on_gpu(arguments, rows, grad_out_TM);
-      }
-      kernels::embed_backward(arguments);
+      call_kernel<T>(
+          grad_out_TM, [&] { kernels::embed_backward(arguments); },
+          [&](auto stream) { differentiate_on_gpu(arguments, rows, grad_out_TM, stream); });
     });
     return gradient.gradient_for_autograd();
   }
@@ -144,7 +141,7 @@ class Embed : public Operation {
 at::Tensor embed(const at::Tensor& weight_CM, std::span<const std::int64_t> tokens, const at::Tensor& table_PM,
                  std::span<const std::int64_t> positions, const EmbedOptions& options) {
   check_arguments(weight_CM, tokens, table_PM, positions, options);
-  if (uses_definition(weight_CM, /*has_gpu_kernel=*/true)) {
+  if (backend_of(weight_CM) == Backend::kDefinition) {
     return embed_plain(weight_CM, tokens, table_PM, positions, options);
   }
   return apply_one<Embed>({weight_CM, table_PM},

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "edgewise/device/stream.h"
 #include "edgewise/graph/relation.h"
 #include "edgewise/kernels/attention/attention.h"
 
@@ -14,9 +15,9 @@ namespace edgewise {
 
 /// The kernels of attention for GPUs.
 enum class GpuAttention {
-  kIntervals,  // kernels/attention/interval_attention_gpu.h
-  kTiles,      // kernels/attention/tile_attention_gpu.h
-  kEdges,      // kernels/attention/sparse_attention_gpu.h
+  kIntervals,  // kernels/attention/interval_attention.h
+  kTiles,      // kernels/attention/bitmap_attention.h
+  kEdges,      // kernels/attention/sparse_attention.h
 };
 
 std::string_view gpu_attention_name(GpuAttention kernel);
@@ -34,15 +35,15 @@ bool can_attend_on_gpu(const Relation& relation, std::int64_t num_heads, const H
 template <typename T>
 GpuAttention choose_gpu_attention(const Relation& relation, at::Device device, const HeadSizes& sizes);
 
-/// Computes attention on the GPU of query_DHK, where uses_gpu_kernels() is true, for T = float or BFloat16. The tensors
-/// of `p` have the alignment of aligned_contiguous(), and saved_weights is null.
+/// Begins attention on a GPU, the current device, for T = float or BFloat16. The tensors of `p` are there and have the
+/// alignment of aligned_contiguous(), and saved_weights is null.
 template <typename T>
-void gpu_attention_forward(const kernels::AttentionForward<T>& p, const Relation& relation,
-                           const at::Tensor& query_DHK);
+void gpu_attention_forward(const kernels::AttentionForward<T>& p, const Relation& relation, at::Device device,
+                           device::Stream stream);
 
-/// Computes the gradients of gpu_attention_forward().
+/// Begins the gradients of gpu_attention_forward().
 template <typename T>
-void gpu_attention_backward(const kernels::AttentionBackward<T>& p, const Relation& relation,
-                            const at::Tensor& query_DHK);
+void gpu_attention_backward(const kernels::AttentionBackward<T>& p, const Relation& relation, at::Device device,
+                            device::Stream stream);
 
 }  // namespace edgewise

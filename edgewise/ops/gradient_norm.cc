@@ -12,9 +12,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "edgewise/kernels/optimiser/adam_gpu.h"
-#include "edgewise/ops/definition.h"
-#include "edgewise/ops/gpu_kernels.h"
+#include "edgewise/kernels/optimiser/adam.h"
+#include "edgewise/ops/backend.h"
 #include "edgewise/ops/tensor_parts.h"
 
 namespace edgewise {
@@ -30,7 +29,7 @@ at::Tensor sums_of_squares_on_gpu(const std::vector<at::Tensor>& tensors) {
   const auto options = tensors.front().options().requires_grad(false);
   const at::Tensor workspace = at::empty({workspace_size}, options);
   at::Tensor sums = at::empty({std::ssize(tensors)}, options.dtype(at::kDouble));
-  call_gpu_kernel(sums, [&](kernels::device::Stream stream) {
+  call_kernel(sums, [&](device::Stream stream) {
     auto* sum = sums.mutable_data_ptr<double>();
     for (const at::Tensor& values : aligned) {
       kernels::sum_squares(values.const_data_ptr<float>(), values.numel(), workspace.mutable_data_ptr<float>(), sum++,
@@ -54,7 +53,7 @@ NormAndDivisor divide_by_norm_plain(const at::Tensor& sum_of_squares, double tok
 
 at::Tensor sums_of_squares(const std::vector<at::Tensor>& tensors) {
   const at::Tensor& first = tensors.front();
-  if (first.scalar_type() == at::kFloat && calls_gpu_kernels(first)) return sums_of_squares_on_gpu(tensors);
+  if (first.scalar_type() == at::kFloat && backend_of(first) == Backend::kGpu) return sums_of_squares_on_gpu(tensors);
   const std::vector<TensorPart> all_parts = split_tensors(tensors);
   std::vector<at::Tensor> squares_of_parts(all_parts.size());
   parallel_parts(all_parts, [&](std::span<const TensorPart> parts) {
@@ -75,14 +74,14 @@ at::Tensor sums_of_squares(const std::vector<at::Tensor>& tensors) {
 
 NormAndDivisor divide_by_norm(const at::Tensor& sum_of_squares, double tokens, double clip_norm) {
   at::Tensor divisor = at::empty({}, sum_of_squares.options().dtype(at::kFloat));
-  if (!calls_gpu_kernels(divisor)) return divide_by_norm_plain(sum_of_squares, tokens, clip_norm);
+  if (backend_of(divisor) != Backend::kGpu) return divide_by_norm_plain(sum_of_squares, tokens, clip_norm);
   at::Tensor norm = at::empty({}, sum_of_squares.options());
   const kernels::DivideByNorm arguments = {.sum_of_squares = sum_of_squares.const_data_ptr<double>(),
                                            .tokens = tokens,
                                            .clip_norm = clip_norm,
                                            .divisor = divisor.mutable_data_ptr<float>(),
                                            .norm = norm.mutable_data_ptr<double>()};
-  call_gpu_kernel(divisor, [&](kernels::device::Stream stream) { kernels::divide_by_norm(arguments, stream); });
+  call_kernel(divisor, [&](device::Stream stream) { kernels::divide_by_norm(arguments, stream); });
   return {norm, divisor};
 }
 

@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "edgewise/ops/gpu_kernels.h"
+#include "edgewise/ops/backend.h"
 
 namespace edgewise {
 namespace {
@@ -26,7 +26,7 @@ GradientBuffer gradient_buffer(const at::Tensor& parameter) {
   if (GradientsInPlaceGuard::is_active() && parameter.is_leaf()) {
     const at::Tensor& own = parameter.grad();
     const bool fits = own.defined() && own.is_contiguous() && own.scalar_type() == parameter.scalar_type();
-    if (fits && (!uses_gpu_kernels(own) || is_aligned(own))) return {own, true};
+    if (fits && (backend_of(own) != Backend::kGpu || is_aligned(own))) return {own, true};
   }
   return {at::empty(parameter.sizes(), parameter.options().requires_grad(false)), false};
 }

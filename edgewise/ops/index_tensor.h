@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <span>
 
-#include "edgewise/ops/definition.h"
+#include "edgewise/ops/backend.h"
 
 namespace edgewise {
 
@@ -24,12 +24,12 @@ at::Tensor index_tensor(std::span<const Index> rows, at::Device device) {
 }
 
 /// The numbers of rows where the kernel of an operation on x reads them: copied to the device of x where
-/// uses_gpu_kernels(x) is true; else `rows`, which must outlive this object.
+/// backend_of(x) is kGpu; else `rows`, which must outlive this object.
 template <typename Index>
 class KernelRows {
  public:
   KernelRows(std::span<const Index> rows, const at::Tensor& x) : rows_(rows.data()) {
-    if (uses_gpu_kernels(x)) copy_ = index_tensor(rows, x.device());
+    if (backend_of(x) == Backend::kGpu) copy_ = index_tensor(rows, x.device());
   }
 
   const Index* data() const { return copy_.defined() ? copy_.const_data_ptr<Index>() : rows_; }

@@ -7,9 +7,8 @@
 #include <utility>
 
 #include "edgewise/base/profile.h"
+#include "edgewise/ops/backend.h"
 #include "edgewise/ops/checks.h"
-#include "edgewise/ops/definition.h"
-#include "edgewise/ops/gpu_kernels.h"
 #include "edgewise/ops/linear_layer.h"
 #include "edgewise/ops/operation.h"
 
@@ -117,7 +116,7 @@ at::Tensor linear(const at::Tensor& x_TI, const at::Tensor& weight_OI, const at:
                   const LinearOptions& options) {
   check_projection("linear", "x", x_TI, weight_OI, bias_O);
   check_dropout_rate("linear", "dropout", options.dropout);
-  if (x_TI.scalar_type() == at::kDouble || uses_definition(x_TI, /*has_gpu_kernel=*/true))
+  if (x_TI.scalar_type() == at::kDouble || backend_of(x_TI) == Backend::kDefinition)
     return linear_plain(x_TI, weight_OI, bias_O, options);
   const LinearWeights layer = {weight_OI, bias_O};
   return apply_layers(x_TI, {&layer, 1}, options)[0];
@@ -125,7 +124,7 @@ at::Tensor linear(const at::Tensor& x_TI, const at::Tensor& weight_OI, const at:
 
 std::vector<at::Tensor> linear_group(const at::Tensor& x_TI, std::span<const LinearWeights> layers) {
   for (const auto& [weight_OI, bias_O] : layers) check_projection("linear_group", "x", x_TI, weight_OI, bias_O);
-  if (x_TI.scalar_type() != at::kDouble && !uses_definition(x_TI, /*has_gpu_kernel=*/true))
+  if (x_TI.scalar_type() != at::kDouble && backend_of(x_TI) != Backend::kDefinition)
     return apply_layers(x_TI, layers, {});
   std::vector<at::Tensor> results;
   for (const auto& [weight_OI, bias_O] : layers) results.push_back(linear_plain(x_TI, weight_OI, bias_O));

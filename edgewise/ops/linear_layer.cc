@@ -8,12 +8,14 @@
 #include <ATen/ops/silu.h>
 #include <ATen/ops/silu_backward.h>
 
+#include "edgewise/base/error.h"
+#include "edgewise/kernels/gemm/activation.h"
 #include "edgewise/kernels/gemm/gemm.h"
 #include "edgewise/kernels/gemm/linear_gradient.h"
-#include "edgewise/ops/definition.h"
+#include "edgewise/ops/backend.h"
 #include "edgewise/ops/dropout_kernel.h"
 #include "edgewise/ops/element_types.h"
-#include "edgewise/ops/linear_layer_gpu.h"
+#include "edgewise/ops/matrix_product.h"
 #include "edgewise/ops/tensor_parts.h"
 
 namespace edgewise {
@@ -142,13 +144,99 @@ bool is_fused(const LinearOptions& options) {
   return !options.activation.has_value() || *options.activation == Activation::kRelu;
 }
 
+kernels::GemmActivation activation_of(const LinearOptions& options) {
+  if (!options.activation) return kernels::GemmActivation::kNone;
+  switch (*options.activation) {
+    case Activation::kRelu:
+      return kernels::GemmActivation::kRelu;
+    case Activation::kGelu:
+      return kernels::GemmActivation::kGelu;
+    case Activation::kSilu:
+      return kernels::GemmActivation::kSilu;
+  }
+  fail("linear: activation is {}, needs one of enum_names", static_cast<int>(*options.activation));
+}
+
+/// Returns a contiguous [..., C] as a matrix [R, C].
+at::Tensor as_matrix(const at::Tensor& x) {
+  const at::IntArrayRef sizes = x.sizes();
+  return x.view({c10::multiply_integers(sizes.slice(0, sizes.size() - 1)), sizes.back()});
+}
+
+/// Computes x Wᵀ + bias.
+at::Tensor project_on_gpu(const at::Tensor& x_TI, const LinearWeights& parameters) {
+  const at::Tensor weight_OI = parameters.weight_OI.to(x_TI.scalar_type());
+  std::vector<std::int64_t> sizes = x_TI.sizes().vec();
+  sizes.back() = weight_OI.size(0);
+  at::Tensor y_TO = at::empty(sizes, x_TI.options());
+  multiply_add_bias(as_matrix(x_TI), weight_OI.t(), parameters.bias_O, as_matrix(y_TO));
+  return y_TO;
+}
+
+LayerResult forward_on_gpu(const at::Tensor& x_TI, const LinearWeights& parameters, const LinearOptions& options) {
+  const at::Tensor y_TO = project_on_gpu(x_TI, parameters);
+  const kernels::GemmActivation activation = activation_of(options);
+  if (activation == kernels::GemmActivation::kNone && options.dropout == 0.0) return {y_TO, {}};
+  const bool keeps_argument =
+      activation == kernels::GemmActivation::kGelu || activation == kernels::GemmActivation::kSilu;
+  const at::Tensor out_TO = keeps_argument ? at::empty_like(y_TO) : y_TO;
+  with_float_or_bf16(y_TO.scalar_type(), [&](auto zero) {
+    using T = decltype(zero);
+    const kernels::ActivationForward<T> arguments = {.activation = activation,
+                                                     .count = y_TO.numel(),
+                                                     .x = data_or_null<T>(y_TO),
+                                                     .out = data_or_null<T>(out_TO),
+                                                     .dropout = dropout_rule(options.dropout, options.dropout_key)};
+    call_kernel(y_TO, [&](device::Stream stream) { kernels::activate(arguments, stream); });
+  });
+  return {out_TO, options.activation ? y_TO : at::Tensor()};
+}
+
+at::Tensor grad_preactivation_on_gpu(const at::Tensor& grad_out_TO, const at::Tensor& saved_TO,
+                                     const LinearOptions& options, const at::Tensor& grad_bias_O) {
+  const bool is_changed = options.activation || options.dropout > 0.0;
+  if (!is_changed && !grad_bias_O.defined()) return grad_out_TO;
+  const std::int64_t rows = num_rows(grad_out_TO);
+  const std::int64_t columns = grad_out_TO.size(-1);
+  at::Tensor grad_pre_TO = is_changed ? at::empty_like(grad_out_TO) : grad_out_TO;
+  const at::Tensor workspace = grad_bias_O.defined()
+                                   ? at::empty({kernels::gradient_workspace_size(rows, columns)}, grad_bias_O.options())
+                                   : at::Tensor();
+  with_float_or_bf16(grad_out_TO.scalar_type(), [&](auto zero) {
+    using T = decltype(zero);
+    kernels::ActivationGradient<T> arguments;
+    arguments.activation = activation_of(options);
+    arguments.rows = rows;
+    arguments.columns = columns;
+    arguments.grad_out = data_or_null<T>(grad_out_TO);
+    arguments.saved = data_or_null<T>(saved_TO);
+    arguments.dropout = dropout_rule(options.dropout, options.dropout_key);
+    arguments.grad_x = is_changed ? data_or_null<T>(grad_pre_TO) : nullptr;
+    arguments.grad_bias = data_or_null<float>(grad_bias_O);
+    call_kernel(grad_out_TO, [&](device::Stream stream) {
+      kernels::activation_gradient(arguments, data_or_null<float>(workspace), stream);
+    });
+  });
+  return grad_pre_TO;
+}
+
+void grad_weight_on_gpu(const at::Tensor& grad_pre_TO, const at::Tensor& x_TI, const GradientBuffer& grad_weight_OI) {
+  multiply(as_matrix(grad_pre_TO).t(), as_matrix(x_TI),
+           grad_weight_OI.is_accumulated ? ProductResult::kAdd : ProductResult::kWrite, grad_weight_OI.memory);
+}
+
+void grad_x_on_gpu(const at::Tensor& grad_pre_TO, const at::Tensor& weight_OI, GradX mode,
+                   const at::Tensor& grad_x_TI) {
+  multiply(as_matrix(grad_pre_TO), weight_OI.to(grad_x_TI.scalar_type()),
+           mode == GradX::kAdd ? ProductResult::kAdd : ProductResult::kWrite, as_matrix(grad_x_TI));
+}
+
 }  // namespace
 
 LayerResult layer_forward(const at::Tensor& x_TI, const LinearWeights& parameters, const LinearOptions& options) {
-  if (uses_gpu_kernels(x_TI)) return gpu::layer_forward(x_TI, parameters, options);
-  const bool is_relu = options.activation == Activation::kRelu;
-  const at::Tensor y_TO =
-      project(x_TI, parameters, is_relu ? kernels::GemmActivation::kRelu : kernels::GemmActivation::kNone);
+  if (backend_of(x_TI) == Backend::kGpu) return forward_on_gpu(x_TI, parameters, options);
+  const kernels::GemmActivation relu = is_fused(options) ? activation_of(options) : kernels::GemmActivation::kNone;
+  const at::Tensor y_TO = project(x_TI, parameters, relu);
   const at::Tensor out_TO = is_fused(options) ? y_TO : parallel_activation(*options.activation, y_TO);
   apply_dropout_in_place(out_TO, dropout_rule(options.dropout, options.dropout_key));
   return {out_TO, options.activation.has_value() ? y_TO : at::Tensor()};
@@ -156,7 +244,8 @@ LayerResult layer_forward(const at::Tensor& x_TI, const LinearWeights& parameter
 
 at::Tensor layer_grad_preactivation(const at::Tensor& grad_out_TO, const at::Tensor& saved_TO,
                                     const LinearOptions& options, const at::Tensor& grad_bias_O) {
-  if (uses_gpu_kernels(grad_out_TO)) return gpu::layer_grad_preactivation(grad_out_TO, saved_TO, options, grad_bias_O);
+  if (backend_of(grad_out_TO) == Backend::kGpu)
+    return grad_preactivation_on_gpu(grad_out_TO, saved_TO, options, grad_bias_O);
   const kernels::Dropout dropout = dropout_rule(options.dropout, options.dropout_key);
   if (is_fused(options)) return backward_relu_dropout(grad_out_TO, saved_TO, dropout, grad_bias_O);
   const at::Tensor grad_activation_TO = backward_relu_dropout(grad_out_TO, {}, dropout, {});
@@ -165,7 +254,7 @@ at::Tensor layer_grad_preactivation(const at::Tensor& grad_out_TO, const at::Ten
 }
 
 void layer_grad_weight(const at::Tensor& grad_pre_TO, const at::Tensor& x_TI, const GradientBuffer& grad_weight_OI) {
-  if (uses_gpu_kernels(x_TI)) return gpu::layer_grad_weight(grad_pre_TO, x_TI, grad_weight_OI);
+  if (backend_of(x_TI) == Backend::kGpu) return grad_weight_on_gpu(grad_pre_TO, x_TI, grad_weight_OI);
   const std::int64_t num_outputs = grad_weight_OI.memory.size(0);
   const std::int64_t num_inputs = grad_weight_OI.memory.size(1);
   with_float_or_bf16(x_TI.scalar_type(), [&](auto zero) {
@@ -183,7 +272,7 @@ void layer_grad_weight(const at::Tensor& grad_pre_TO, const at::Tensor& x_TI, co
 }
 
 void layer_grad_x(const at::Tensor& grad_pre_TO, const at::Tensor& weight_OI, GradX mode, const at::Tensor& grad_x_TI) {
-  if (uses_gpu_kernels(grad_x_TI)) return gpu::layer_grad_x(grad_pre_TO, weight_OI, mode, grad_x_TI);
+  if (backend_of(grad_x_TI) == Backend::kGpu) return grad_x_on_gpu(grad_pre_TO, weight_OI, mode, grad_x_TI);
   const at::Tensor contiguous_OI = weight_OI.contiguous();
   const std::int64_t num_outputs = weight_OI.size(0);
   const std::int64_t num_inputs = weight_OI.size(1);

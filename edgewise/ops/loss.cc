@@ -14,11 +14,10 @@
 
 #include <string_view>
 
-#include "edgewise/kernels/loss/loss_gpu.h"
+#include "edgewise/kernels/loss/softmax_loss.h"
+#include "edgewise/ops/backend.h"
 #include "edgewise/ops/checks.h"
-#include "edgewise/ops/definition.h"
 #include "edgewise/ops/element_types.h"
-#include "edgewise/ops/gpu_kernels.h"
 #include "edgewise/ops/loss_arguments.h"
 #include "edgewise/ops/operation.h"
 
@@ -92,7 +91,7 @@ class SmoothedLossOnGpu : public Operation {
                                                    .gradient = data_or_null<float>(grad_TC),
                                                    .loss = data_or_null<float>(loss_T),
                                                    .is_correct = data_or_null<bool>(is_correct_T)};
-    call_gpu_kernel(logits_TC, [&](kernels::device::Stream stream) { kernels::softmax_loss(arguments, stream); });
+    call_kernel(logits_TC, [&](device::Stream stream) { kernels::softmax_loss(arguments, stream); });
     saved = {grad_TC};
     return {loss_T.sum()};
   }
@@ -119,7 +118,7 @@ void check_arguments(std::string_view function, const at::Tensor& logits_TC, con
 
 at::Tensor smoothed_loss(const at::Tensor& logits_TC, const at::Tensor& labels_T, const LossOptions& options) {
   check_arguments("smoothed_loss", logits_TC, labels_T, options);
-  if (!uses_gpu_kernels(logits_TC) || uses_definition(logits_TC, /*has_gpu_kernel=*/true)) {
+  if (backend_of(logits_TC) != Backend::kGpu) {
     return smoothed_loss_in_aten(logits_TC, labels_T, options);
   }
   const bool needs_gradient = c10::GradMode::is_enabled() && logits_TC.requires_grad();

@@ -33,7 +33,7 @@ LossSums run_loss_tiles(const LossTensors& tensors, const LossRule& rule);
 /// take more memory: 400 megabytes are the logits of this tile and their gradient in bf16 for 32 000 tokens.
 inline constexpr std::int64_t kTileRowsOfGpu = 2048;
 
-/// Computes run_loss_tiles() where uses_gpu_kernels() (definition.h) is true. Returns the loss and the number of
+/// Computes run_loss_tiles() where backend_of() (backend.h) is kGpu. Returns the loss and the number of
 /// correct tokens, fp64 [2], and does not wait for the GPU. `max_tile_rows` is at least 2.
 at::Tensor run_loss_tiles_on_gpu(const LossTensors& tensors, const LossRule& rule,
                                  std::int64_t max_tile_rows = kTileRowsOfGpu);

@@ -11,9 +11,8 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/profile.h"
+#include "edgewise/ops/backend.h"
 #include "edgewise/ops/checks.h"
-#include "edgewise/ops/definition.h"
-#include "edgewise/ops/gpu_kernels.h"
 #include "edgewise/ops/index_tensor.h"
 #include "edgewise/ops/loss_arguments.h"
 #include "edgewise/ops/loss_tiles.h"
@@ -54,7 +53,7 @@ class ProjectedLoss : public Operation {
     const LossTensors tensors = make_tensors(inputs[0], inputs[1], inputs[2], problem_);
     saved = {tensors.grad_state_TM, tensors.grad_weight_CM, tensors.grad_bias_C};
     BatchLoss& result = *problem_.result;
-    if (uses_gpu_kernels(inputs[0])) {
+    if (backend_of(inputs[0]) == Backend::kGpu) {
       result.counts.tokens = inputs[0].size(0);
       result.loss_and_correct = run_loss_tiles_on_gpu(tensors, problem_.rule);
       const at::Tensor loss = result.loss_and_correct[0];
@@ -71,7 +70,7 @@ class ProjectedLoss : public Operation {
     check_differentiated_once("projected_loss");
     const at::Tensor& grad_loss = pass.grad_outputs[0];
     Tensors gradients = pass.saved;
-    const bool is_on_gpu = uses_gpu_kernels(grad_loss);  // then reading the number would wait for the GPU
+    const bool is_on_gpu = backend_of(grad_loss) == Backend::kGpu;  // then reading the number would wait for the GPU
     if (is_on_gpu || grad_loss.item<float>() != 1.0f) {
       for (at::Tensor& gradient : gradients) {
         if (gradient.defined()) gradient = at::mul(gradient, grad_loss.to(gradient.scalar_type()));
@@ -116,7 +115,7 @@ void check_rdrop_labels(double weight, const at::Tensor& labels_T) {
 BatchLoss projected_loss(const at::Tensor& state_TM, const at::Tensor& weight_CM, const at::Tensor& bias_C,
                          const at::Tensor& labels_T, const LossOptions& options) {
   check_arguments("projected_loss", state_TM, weight_CM, bias_C, labels_T, options);
-  if (state_TM.scalar_type() == at::kDouble || uses_definition(state_TM, /*has_gpu_kernel=*/true)) {
+  if (state_TM.scalar_type() == at::kDouble || backend_of(state_TM) == Backend::kDefinition) {
     return projected_loss_plain(state_TM, weight_CM, bias_C, labels_T, options);
   }
   return run(state_TM, weight_CM, bias_C, labels_T, {.target = target_of(options, weight_CM.size(0))});
@@ -126,7 +125,7 @@ BatchLoss projected_rdrop_loss(const at::Tensor& state_TM, const at::Tensor& wei
                                const at::Tensor& labels_T, double weight, const LossOptions& options) {
   check_arguments("projected_rdrop_loss", state_TM, weight_CM, bias_C, labels_T, options);
   check_rdrop_labels(weight, labels_T);
-  if (state_TM.scalar_type() == at::kDouble || uses_definition(state_TM, /*has_gpu_kernel=*/true)) {
+  if (state_TM.scalar_type() == at::kDouble || backend_of(state_TM) == Backend::kDefinition) {
     return projected_rdrop_loss_plain(state_TM, weight_CM, bias_C, labels_T, weight, options);
   }
   return run(state_TM, weight_CM, bias_C, labels_T,

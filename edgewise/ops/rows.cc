@@ -16,11 +16,12 @@
 #include "edgewise/base/error.h"
 #include "edgewise/base/profile.h"
 #include "edgewise/base/threads.h"
+#include "edgewise/kernels/rows/rows.h"
+#include "edgewise/ops/backend.h"
 #include "edgewise/ops/checks.h"
-#include "edgewise/ops/definition.h"
 #include "edgewise/ops/element_types.h"
+#include "edgewise/ops/index_tensor.h"
 #include "edgewise/ops/operation.h"
-#include "edgewise/ops/row_kernels.h"
 
 namespace edgewise {
 namespace {
@@ -56,6 +57,83 @@ class RowPointers {
   std::vector<std::byte*> pointers_;
 };
 
+std::vector<std::int64_t> shape_with_rows(const at::Tensor& tensor, std::int64_t num_rows) {
+  std::vector<std::int64_t> shape = tensor.sizes().vec();
+  shape.front() = num_rows;
+  return shape;
+}
+
+/// Calls kernel(arguments, stream) with the arguments of a copy of indexed rows.
+template <class Kernel>
+void copy_rows(const at::Tensor& from, std::span<const NodeIndex> rows, const at::Tensor& to, Kernel kernel) {
+  if (rows.empty()) return;
+  const at::Tensor aligned = aligned_contiguous(from);
+  const KernelRows<NodeIndex> device_rows(rows, from);
+  with_float_or_bf16(from.scalar_type(), [&]<typename T>(T) {
+    const kernels::IndexedRows<T> arguments = {.from = data_or_null<T>(aligned),
+                                               .rows = device_rows.data(),
+                                               .to = data_or_null<T>(to),
+                                               .num_rows = std::ssize(rows),
+                                               .size = to.numel() / to.size(0)};
+    call_kernel(from, [&](device::Stream stream) { kernel(arguments, stream); });
+  });
+}
+
+/// The numbers of elements with equal rows, as a relation from elements to rows.
+struct ElementsOfRows {
+  std::vector<EdgeIndex> begin;     // [N + 1]
+  std::vector<NodeIndex> elements;  // [A], ascending for each row
+};
+
+ElementsOfRows elements_of_rows(std::span<const NodeIndex> rows, std::int64_t num_rows) {
+  ElementsOfRows result = {.begin = std::vector<EdgeIndex>(static_cast<std::size_t>(num_rows) + 1),
+                           .elements = std::vector<NodeIndex>(rows.size())};
+  for (const NodeIndex row : rows) ++result.begin[static_cast<std::size_t>(row) + 1];
+  std::partial_sum(result.begin.begin(), result.begin.end(), result.begin.begin());
+  std::vector<EdgeIndex> next = result.begin;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const EdgeIndex edge = next[static_cast<std::size_t>(rows[i])]++;
+    result.elements[static_cast<std::size_t>(edge)] = static_cast<NodeIndex>(i);
+  }
+  return result;
+}
+
+/// Returns a tensor whose row i is row rows[i] of `from`.
+at::Tensor gather_on_gpu(const at::Tensor& from, std::span<const NodeIndex> rows) {
+  at::Tensor to = at::empty(shape_with_rows(from, std::ssize(rows)), from.options());
+  copy_rows(from, rows, to, [](const auto& arguments, auto stream) { kernels::gather_rows(arguments, stream); });
+  return to;
+}
+
+/// Returns a tensor of `num_rows` rows whose row rows[i] is row i of `from`; the others are zeros. `rows` are distinct.
+at::Tensor place_on_gpu(const at::Tensor& from, std::span<const NodeIndex> rows, std::int64_t num_rows) {
+  const std::vector<std::int64_t> shape = shape_with_rows(from, num_rows);
+  const bool is_whole = std::ssize(rows) == num_rows;
+  at::Tensor to = is_whole ? at::empty(shape, from.options()) : at::zeros(shape, from.options());
+  copy_rows(from, rows, to, [](const auto& arguments, auto stream) { kernels::place_rows(arguments, stream); });
+  return to;
+}
+
+/// Returns [num_rows, M]: row r is the sum of the rows i of `from_AM` with rows[i] = r, added in order.
+at::Tensor sum_on_gpu(const at::Tensor& from_AM, std::span<const NodeIndex> rows, std::int64_t num_rows) {
+  const at::Tensor aligned_AM = aligned_contiguous(from_AM);
+  at::Tensor to_NM = at::empty({num_rows, from_AM.size(1)}, from_AM.options());
+  const ElementsOfRows relation = elements_of_rows(rows, num_rows);
+  const KernelRows<EdgeIndex> begin(relation.begin, from_AM);
+  const KernelRows<NodeIndex> elements(relation.elements, from_AM);
+  const RelationView view = {.num_sources = std::ssize(rows),
+                             .num_destinations = num_rows,
+                             .row_begin = begin.data(),
+                             .intervals = nullptr,
+                             .sources = elements.data()};
+  with_float_or_bf16(from_AM.scalar_type(), [&]<typename T>(T) {
+    const kernels::SumRows<T> arguments = {
+        .from = data_or_null<T>(aligned_AM), .to = data_or_null<T>(to_NM), .size = from_AM.size(1)};
+    call_kernel(from_AM, [&](device::Stream stream) { kernels::sum_rows(arguments, view, stream); });
+  });
+  return to_NM;
+}
+
 class TakeRows : public Operation {
  public:
   explicit TakeRows(std::span<const NodeIndex> order) : order_(order.begin(), order.end()) {}
@@ -63,7 +141,7 @@ class TakeRows : public Operation {
   Tensors forward(const Tensors& inputs, Tensors& /*saved*/) override {
     const ScopedTimer timer("rows");
     for (const at::Tensor& tensor : inputs) shapes_.push_back(tensor.sizes().vec());
-    if (uses_gpu_kernels(inputs.front())) {
+    if (backend_of(inputs.front()) == Backend::kGpu) {
       return {gather_on_gpu(inputs.size() == 1 ? inputs.front() : at::cat(inputs), order_)};
     }
     Tensors whole;
@@ -81,7 +159,7 @@ class TakeRows : public Operation {
     std::vector<std::int64_t> sizes;
     for (const auto& shape : shapes_) sizes.push_back(shape.front());
     const std::int64_t rows = std::reduce(sizes.begin(), sizes.end());
-    if (uses_gpu_kernels(pass.grad_outputs[0])) {
+    if (backend_of(pass.grad_outputs[0]) == Backend::kGpu) {
       return place_on_gpu(pass.grad_outputs[0], order_, rows).split_with_sizes(sizes);
     }
     const at::Tensor gradient = pass.grad_outputs[0].contiguous();
@@ -147,7 +225,7 @@ class SumWeighted : public Operation {
     const ScopedTimer timer("weighted sums");
     const at::Tensor& first = inputs.front();
     for (const at::Tensor& input : inputs) saved.push_back(input.contiguous());
-    if (uses_gpu_kernels(first)) return {sum_on_gpu(weighted_states(saved), all_rows(), num_rows_)};
+    if (backend_of(first) == Backend::kGpu) return {sum_on_gpu(weighted_states(saved), all_rows(), num_rows_)};
     at::Tensor result_NM = at::zeros({num_rows_, first.size(1)}, first.options());
     with_float_or_double(first, [&]<typename T>(T) {
       for (std::size_t i = 0; i < part_rows_.size(); ++i) {
@@ -160,7 +238,7 @@ class SumWeighted : public Operation {
   Tensors backward(const BackwardPass& pass) override {
     check_differentiated_once("sum_weighted");
     const ScopedTimer timer("weighted sums");
-    if (uses_gpu_kernels(pass.grad_outputs[0])) return differentiate_on_gpu(pass);
+    if (backend_of(pass.grad_outputs[0]) == Backend::kGpu) return differentiate_on_gpu(pass);
     const at::Tensor gradient_NM = pass.grad_outputs[0].contiguous();
     Tensors gradients;
     for (const at::Tensor& input : pass.saved) gradients.push_back(at::empty_like(input));
@@ -264,7 +342,7 @@ void check_part(std::int64_t num_rows, const WeightedRows& part, const WeightedR
 at::Tensor take_rows(std::span<const at::Tensor> from, std::span<const NodeIndex> order) {
   check_tensors(from);
   check_order(from, order);
-  if (uses_definition(from.front(), /*has_gpu_kernel=*/true)) return take_rows_plain(from, order);
+  if (backend_of(from.front()) == Backend::kDefinition) return take_rows_plain(from, order);
   return apply_one<TakeRows>({from.begin(), from.end()}, order);
 }
 
@@ -282,7 +360,7 @@ at::Tensor sum_weighted(std::int64_t num_rows, std::span<const WeightedRows> par
     inputs.push_back(part.weight_A);
     part_rows.push_back(part.rows);
   }
-  if (uses_definition(inputs.front(), /*has_gpu_kernel=*/true)) return sum_weighted_plain(num_rows, parts);
+  if (backend_of(inputs.front()) == Backend::kDefinition) return sum_weighted_plain(num_rows, parts);
   return apply_one<SumWeighted>(inputs, num_rows, std::move(part_rows));
 }
 

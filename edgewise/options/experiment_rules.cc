@@ -9,7 +9,7 @@
 #include "edgewise/base/error.h"
 #include "edgewise/base/option_rules.h"
 #include "edgewise/base/utf8.h"
-#include "edgewise/options/device_name.h"
+#include "edgewise/device/choose_gpu.h"
 #include "edgewise/options/experiment.h"
 
 namespace edgewise {

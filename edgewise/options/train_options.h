@@ -72,7 +72,7 @@ struct TrainOptions {
   double smoothing = 0.1;
   double rdrop = 0.0;
   Precision precision = Precision::kFp32;
-  std::string device = "cpu";  // device_name.h
+  std::string device = "cpu";  // device/choose_gpu.h
 
   std::int64_t log_every = 50;
   std::int64_t validate_every = 0;

@@ -7,6 +7,7 @@
 #include "edgewise/runtime/cross_attention_recorder.h"
 #include "edgewise/runtime/encoder_batch.h"
 #include "edgewise/runtime/kv_cache.h"
+#include "edgewise/runtime/layer_loop.h"
 #include "edgewise/runtime/output_projection.h"
 #include "edgewise/runtime/sublayer_runner.h"
 #include "edgewise/runtime/token_embedding.h"
@@ -30,7 +31,7 @@ class RuntimeScorer : public Scorer {
   std::int64_t vocabulary_size() const override { return weights_.options.output_vocabulary; }
 
   void encode(std::span<const std::int64_t> slots, std::span<const Tokens> inputs) override {
-    const ScopedTimer timer("read");
+    const ScopedTimer timer("encode");
     batch_.assign(inputs);
     run_encoder();  // first: an error must leave the slots unchanged
     cache_.add_inputs(slots, inputs);
@@ -49,14 +50,9 @@ class RuntimeScorer : public Scorer {
   void run_encoder() {
     float* states = rows_.begin(batch_.num_rows());
     embedding_.write(weights_.input_side(), batch_.tokens, batch_.positions, "encode", states);
-    const auto& layers = weights_.encoder;
-    rows_.prepare_input(rows_.pre_norm(layers.front().self_attention.norm));
-    for (std::size_t i = 0; i < layers.size(); ++i) {
-      encoder_self_attend(layers[i].self_attention, rows_.pre_norm(layers[i].feed_forward.norm));
-      const bool is_last = i + 1 == layers.size();
-      rows_.feed_forward(layers[i].feed_forward,
-                         is_last ? weights_.encoder_norm : rows_.pre_norm(layers[i + 1].self_attention.norm));
-    }
+    run_layers(rows_, weights_.encoder, weights_.encoder_norm, [&](std::size_t i, const NormParameters& next) {
+      encoder_self_attend(weights_.encoder[i].self_attention, next);
+    });
   }
 
   void encoder_self_attend(const AttentionParameters<T>& attention, const NormParameters& next) {
@@ -85,15 +81,10 @@ class RuntimeScorer : public Scorer {
   void run_decoder(StepResult* recorded) {
     float* states = rows_.begin(std::ssize(cache_.tokens()));
     embedding_.write(weights_.output_side(), cache_.tokens(), cache_.positions(), "step", states);
-    const auto& layers = weights_.decoder;
-    rows_.prepare_input(rows_.pre_norm(layers.front().self_attention.norm));
-    for (std::size_t i = 0; i < layers.size(); ++i) {
-      decoder_self_attend(i, rows_.pre_norm(layers[i].cross_attention.norm));
-      cross_attend(i, rows_.pre_norm(layers[i].feed_forward.norm), recorded);
-      const bool is_last = i + 1 == layers.size();
-      rows_.feed_forward(layers[i].feed_forward,
-                         is_last ? weights_.decoder_norm : rows_.pre_norm(layers[i + 1].self_attention.norm));
-    }
+    run_layers(rows_, weights_.decoder, weights_.decoder_norm, [&](std::size_t i, const NormParameters& next) {
+      decoder_self_attend(i, rows_.pre_norm(weights_.decoder[i].cross_attention.norm));
+      cross_attend(i, next, recorded);
+    });
   }
 
   void decoder_self_attend(std::size_t layer, const NormParameters& next) {

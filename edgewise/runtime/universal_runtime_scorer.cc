@@ -49,7 +49,7 @@ class UniversalRuntimeScorer : public Scorer {
   std::int64_t vocabulary_size() const override { return weights_.options.output_vocabulary; }
 
   void encode(std::span<const std::int64_t> slots, std::span<const Tokens> inputs) override {
-    const ScopedTimer timer("read");
+    const ScopedTimer timer("encode");
     batch_.assign(inputs);
     run_encoder();  // first: an error must leave the slots unchanged
     cache_.add_inputs(slots, inputs);

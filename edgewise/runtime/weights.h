@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 #include "edgewise/base/safetensors.h"
@@ -11,15 +10,12 @@
 #include "edgewise/graph/neighbours.h"
 #include "edgewise/options/transformer_options.h"
 #include "edgewise/runtime/packed_linear.h"
-#include "edgewise/runtime/plain_linear.h"
 
-// The parameters of a Transformer, packed for matrix products of the CPU, or plain. T is the type of packed weights, or
-// PlainLinear. Shapes: M = size of a state, W = HeadLayout::width().
-
+// The parameters of a Transformer. Shapes: M = size of a state, W = HeadLayout::width().
 namespace edgewise {
 
 /// The layout of heads in a row of queries, keys or values: padded with zeros to the sizes that
-/// kernels/attention/node_attention.h requires, or as the model has them, if the weights are plain.
+/// kernels/attention/node_attention.h requires, or on a GPU as the model has them.
 struct HeadLayout {
   std::int64_t num_heads;         // heads of the model
   std::int64_t head_size;         // elements of a head of the model
@@ -31,27 +27,37 @@ struct HeadLayout {
 
 HeadLayout make_head_layout(const LayerOptions& options);
 
+/// The types of parameters. T names the backend and the type of its weights: float, BFloat16 or std::int8_t,
+/// packed for matrix products of the CPU, or OnGpu<float> or OnGpu<BFloat16> (gpu/weights.h).
 template <typename T>
-inline constexpr bool kIsPlain = std::is_same_v<T, PlainLinear>;
+struct ParameterTypes {
+  using Linear = PackedLinear<T>;
+  using Norm = NormParameters;
+  using Floats = std::vector<float>;
+};
 
 template <typename T>
-using LinearOf = std::conditional_t<kIsPlain<T>, PlainLinear, PackedLinear<T>>;
+using LinearOf = typename ParameterTypes<T>::Linear;
+template <typename T>
+using NormOf = typename ParameterTypes<T>::Norm;
+template <typename T>
+using FloatsOf = typename ParameterTypes<T>::Floats;
 
 template <typename T>
 struct AttentionParameters {
-  LinearOf<T> query_key_value;      // M to 3 W, self-attention only
-  LinearOf<T> query;                // M to W, cross-attention only
-  LinearOf<T> key_value;            // M to 2 W, cross-attention only
-  LinearOf<T> output;               // W to M
-  std::vector<float> score_vector;  // [W], additive scores only
-  NormParameters norm;
+  LinearOf<T> query_key_value;  // M to 3 W, self-attention only
+  LinearOf<T> query;            // M to W, cross-attention only
+  LinearOf<T> key_value;        // M to 2 W, cross-attention only
+  LinearOf<T> output;           // W to M
+  FloatsOf<T> score_vector;     // [W], additive scores only
+  NormOf<T> norm;
 };
 
 template <typename T>
 struct FeedForwardParameters {
   LinearOf<T> inner;
   LinearOf<T> outer;
-  NormParameters norm;
+  NormOf<T> norm;
 };
 
 template <typename T>
@@ -84,38 +90,45 @@ struct HaltingParameters {
 };
 
 /// A table of vectors of tokens or positions.
-struct EmbeddingTable {
-  std::vector<float> vectors;  // [num_rows, M]
+template <class Floats>
+struct EmbeddingTableOf {
+  Floats vectors;  // [num_rows, M]
   std::int64_t num_rows = 0;
 };
+using EmbeddingTable = EmbeddingTableOf<std::vector<float>>;
 
 /// The embeddings of a side of the model.
-struct SideEmbeddings {
-  const EmbeddingTable& tokens;
-  const EmbeddingTable& positions;  // empty if position vectors have a formula
+template <class Floats>
+struct SideEmbeddingsOf {
+  const EmbeddingTableOf<Floats>& tokens;
+  const EmbeddingTableOf<Floats>& positions;  // empty if position vectors have a formula
 };
+using SideEmbeddings = SideEmbeddingsOf<std::vector<float>>;
 
 template <typename T>
 struct Weights {
+  using Table = EmbeddingTableOf<FloatsOf<T>>;
+  using Side = SideEmbeddingsOf<FloatsOf<T>>;
+
   TransformerOptions options;
   HeadLayout heads;
-  EmbeddingTable input_embedding;
-  EmbeddingTable own_output_embedding;  // empty if the output shares the input's table
-  EmbeddingTable input_positions;       // these tables are empty if position vectors have a formula
-  EmbeddingTable output_positions;
+  Table input_embedding;
+  Table own_output_embedding;  // empty if the output shares the input's table
+  Table input_positions;       // these tables are empty if position vectors have a formula
+  Table output_positions;
   std::vector<EncoderLayerParameters<T>> encoder;  // `encoder` and `decoder`: one layer in a Universal Transformer
   DepthwiseFilter encoder_filter;                  // filters and halting units: Universal Transformer only
   HaltingParameters encoder_halting;               // empty unless the side is adaptive
-  NormParameters encoder_norm;
+  NormOf<T> encoder_norm;
   std::vector<DecoderLayerParameters<T>> decoder;
   DepthwiseFilter decoder_filter;
   HaltingParameters decoder_halting;
-  NormParameters decoder_norm;
-  std::vector<LinearOf<T>> output_projection;  // tiles of the vocabulary; a single one if plain
+  NormOf<T> decoder_norm;
+  std::vector<LinearOf<T>> output_projection;  // tiles of the vocabulary; a single one on a GPU
   std::int64_t tile_size = 0;                  // columns of each tile but the last
 
-  SideEmbeddings input_side() const { return {input_embedding, input_positions}; }
-  SideEmbeddings output_side() const {
+  Side input_side() const { return {input_embedding, input_positions}; }
+  Side output_side() const {
     return {own_output_embedding.num_rows == 0 ? input_embedding : own_output_embedding, output_positions};
   }
 };

@@ -10,7 +10,7 @@
 #include <span>
 
 #include "edgewise/base/error.h"
-#include "edgewise/ops/definition.h"
+#include "edgewise/ops/backend.h"
 #include "edgewise/ops/index_tensor.h"
 #include "edgewise/ops/tensor_parts.h"
 #include "edgewise/train/adam_plain.h"
@@ -26,7 +26,9 @@ at::Tensor scalar_like(const at::Tensor& like, double value) {
 }
 
 // ATen has the fused update for these devices only.
-bool uses_plain_update(const at::Tensor& values) { return uses_definition(values) && !values.is_cuda(); }
+bool uses_plain_update(const at::Tensor& values) {
+  return !values.is_cuda() && backend_of(values, /*has_gpu_kernel=*/false) == Backend::kDefinition;
+}
 
 FlatRange intersect(const FlatRange& left, const FlatRange& right) {
   const std::int64_t begin = std::max(left.begin, right.begin);
@@ -42,7 +44,7 @@ Adam::Adam(const FlatParameters& parameters, const OwnedPieces& pieces, const Ad
       means_(pieces.make_array()),
       variances_(pieces.make_array()) {
   add_segments();
-  if (means_.scalar_type() == at::kFloat && calls_gpu_kernels(means_)) add_kernel_parts();
+  if (means_.scalar_type() == at::kFloat && backend_of(means_) == Backend::kGpu) add_kernel_parts();
 }
 
 /// Returns the elements of a range of the flat arrays, which begin at `begin` in the owned arrays.

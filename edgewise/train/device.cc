@@ -12,10 +12,6 @@
 namespace edgewise {
 namespace {
 
-at::Device to_device(std::optional<std::int64_t> gpu) {
-  return gpu ? at::Device(at::kCUDA, static_cast<c10::DeviceIndex>(*gpu)) : at::Device(at::kCPU);
-}
-
 /// Returns the words of a text between two others; "" if they are not there.
 std::string_view words_between(std::string_view text, std::string_view before, std::string_view after) {
   const std::size_t found = text.find(before);
@@ -27,11 +23,10 @@ std::string_view words_between(std::string_view text, std::string_view before, s
 
 }  // namespace
 
-at::Device choose_device(const DeviceRequest& request, const GpuSearch& search) {
-  return to_device(choose_gpu(request, search));
+at::Device choose_device(const DeviceRequest& request) {
+  const std::optional<std::int64_t> gpu = choose_gpu(request);
+  return gpu ? at::Device(at::kCUDA, static_cast<c10::DeviceIndex>(*gpu)) : at::Device(at::kCPU);
 }
-
-at::Device choose_device(const DeviceRequest& request) { return to_device(choose_gpu(request)); }
 
 void prepare_device(at::Device device) {
   if (device.is_cpu()) return;
@@ -55,8 +50,7 @@ std::optional<std::string> explain_gpu_memory(const std::exception& error) {
   if (!needed.empty() && !free.empty()) sizes += fmt::format(", {} of {} are free", free, total);
   return fmt::format(
       "the memory of the GPU ran out{}; set a smaller batch.tokens, and a larger train.accumulate for as many tokens "
-      "in "
-      "a step, train.precision=bf16, or choose a smaller model",
+      "in a step, train.precision=bf16, or choose a smaller model",
       sizes);
 }
 

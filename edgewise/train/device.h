@@ -7,12 +7,11 @@
 #include <optional>
 #include <string>
 
-#include "edgewise/gpus/choose_gpu.h"
+#include "edgewise/device/choose_gpu.h"
 
 namespace edgewise {
 
-/// Returns the device of choose_gpu().
-at::Device choose_device(const DeviceRequest& request, const GpuSearch& search);
+/// Returns the device that choose_gpu() chooses.
 at::Device choose_device(const DeviceRequest& request);
 
 /// Prepares this process and this thread for computing on the device. For a GPU, sets the options of libtorch with

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "edgewise/base/error.h"
-#include "edgewise/ops/definition.h"
+#include "edgewise/ops/backend.h"
 #include "edgewise/ops/gradient_norm.h"
 #include "edgewise/ops/tensor_parts.h"
 
@@ -132,7 +132,7 @@ std::vector<at::Tensor> GradientSum::owned_pieces() const {
 at::Tensor GradientSum::sum_of_squares() const {
   const at::NoGradGuard no_gradients;
   const at::Tensor& gradients = parameters_.gradients();
-  const bool is_on_gpu = calls_gpu_kernels(gradients);
+  const bool is_on_gpu = backend_of(gradients) == Backend::kGpu;
   // One virtual rank has one process. Then a GPU sums all gradients at once, instead of bucket after bucket.
   if (is_on_gpu && parameters_.pieces() == 1) return sums_of_squares({gradients})[0];
   const at::Tensor own = sums_of_squares(owned_pieces());

@@ -70,7 +70,7 @@ ScorerFactory make_runtime_scorer_factory(ModelFiles files, RuntimePrecision pre
                                           const CrossHeads& recorded_heads = {}, const StopRequest* stop = nullptr);
 
 /// Does so on the GPU with a number that choose_gpu() returned. Throws Error, too, for a model without kernels for GPUs
-/// (gpu_runtime/gpu_model.h) and in a build without CUDA.
+/// (runtime/gpu/model.h) and in a build without CUDA.
 ScorerFactory make_gpu_scorer_factory(ModelFiles files, RuntimePrecision precision, const CrossHeads& recorded_heads,
                                       const StopRequest* stop, std::int64_t gpu);
 

@@ -3,7 +3,8 @@
 #include <memory>
 #include <string>
 
-#include "edgewise/gpus/choose_gpu.h"
+#include "edgewise/device/choose_gpu.h"
+#include "edgewise/runtime/gpu/model.h"
 #include "edgewise/runtime/runtime_model.h"
 #include "edgewise/translate/translation_engine.h"
 
@@ -13,6 +14,14 @@ ScorerFactory make_runtime_scorer_factory(ModelFiles files, RuntimePrecision pre
                                           const CrossHeads& recorded_heads, const StopRequest* stop) {
   const auto model = std::make_shared<const RuntimeModel>(files.experiment.model, files.parameters,
                                                           files.parameters_name, precision, stop);
+  return [model, recorded_heads] { return model->make_scorer(recorded_heads); };
+}
+
+ScorerFactory make_gpu_scorer_factory(ModelFiles files, RuntimePrecision precision, const CrossHeads& recorded_heads,
+                                      const StopRequest* stop, std::int64_t gpu) {
+  const auto model =
+      std::make_shared<const GpuModel>(files.experiment.model, files.parameters, files.parameters_name,
+                                       GpuModelOptions{.precision = precision, .gpu = gpu, .stop = stop});
   return [model, recorded_heads] { return model->make_scorer(recorded_heads); };
 }
 

@@ -6,7 +6,7 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/threads.h"
-#include "edgewise/gpus/choose_gpu.h"
+#include "edgewise/device/choose_gpu.h"
 #include "edgewise/search/ensemble_scorer.h"
 
 namespace edgewise {

@@ -17,7 +17,7 @@ namespace edgewise {
 /// Options of a Translator. Search options that are not set come from the [search] section of the model's config. The
 /// listed fields are those that a user may set by name, beside the fields of SearchOptions.
 struct TranslatorOptions {
-  std::string device = "cpu";                            // options/device_name.h
+  std::string device = "cpu";                            // device/choose_gpu.h
   RuntimePrecision precision = RuntimePrecision::kFp32;  // number format of the model's matrix products
   std::optional<SearchOptions> search = {};              // all search options but the special tokens
   std::optional<std::int64_t> beam = {};                 // search.beam

@@ -57,6 +57,10 @@ class Run:
             raise Missing(f"{path} does not exist, needs to be built")
         return str(path)
 
+    def edgewise(self):
+        """Returns the path of the program edgewise, in emulation of the one that tests build with the emulator."""
+        return self.program("tests/emulator/edgewise-emulated" if self.is_emulated else "edgewise")
+
     def tool(self, name):
         """Returns the path of a tool for GPUs, in emulation of what stands in for it."""
         if self.is_emulated:
@@ -101,7 +105,7 @@ class Run:
 
     def has_option(self, subcommand, option):
         """Returns whether a command of the program edgewise has an option."""
-        return option in self.command([self.program("edgewise"), *subcommand, "--help"]).split()
+        return option in self.command([self.edgewise(), *subcommand, "--help"]).split()
 
     def device_option(self, subcommand):
         """Returns the arguments that let a command of edgewise compute on the GPU, in emulation none."""

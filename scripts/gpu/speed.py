@@ -17,7 +17,7 @@ FOLDER = pathlib.Path(__file__).parent
 
 def bench(run, name, arguments, device, environment=None):
     """Returns the figures of `edgewise bench`. `device` are the arguments of device_option()."""
-    command = [run.program("edgewise"), "bench", name, "--json", *arguments, *device]
+    command = [run.edgewise(), "bench", name, "--json", *arguments, *device]
     return json.loads(run.command(command, environment))
 
 

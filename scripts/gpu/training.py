@@ -38,7 +38,7 @@ def train(run, name, is_on_cpu=False):
     shutil.copy(CONFIG, run.folder)
     out = run.folder / name
     shutil.rmtree(out, ignore_errors=True)
-    command = [run.program("edgewise"), "train", str(run.folder / CONFIG.name), "--out", str(out)]
+    command = [run.edgewise(), "train", str(run.folder / CONFIG.name), "--out", str(out)]
     if run.is_emulated:
         command += [word for setting in EMULATED_SETTINGS for word in ("--set", setting)]
     environment = run.environment()
@@ -88,7 +88,7 @@ def repeat(run):
 def translate(run, model, device, workers, precision):
     """Returns the lines that a model makes of the corpus."""
     output = run.folder / "translation"
-    run.command([run.program("edgewise"), "translate", "--model", str(model), "--out", str(output), "--beam", "4",
+    run.command([run.edgewise(), "translate", "--model", str(model), "--out", str(output), "--beam", "4",
                  "--workers", str(workers), "--precision", precision, *device, str(run.folder / "words.in")])
     return output.read_text(encoding="utf-8").splitlines()
 
@@ -99,7 +99,7 @@ def share_of_equal(lines, others):
 
 def translation(run):
     """Runs the tests of translation, and compares a model's outputs on the GPU, with 1 and 4 workers, with the CPU's."""
-    report = checks.run_tests(run, run.program("tests/gpu_runtime/test_gpu_runtime"), run.environment())
+    report = checks.run_tests(run, run.program("tests/runtime/gpu/test_gpu_runtime"), run.environment())
     result = checks.count_tests(report)
     model = train(run, "translated", is_on_cpu=True)
     device = run.device_option(["translate"])

@@ -111,8 +111,7 @@ endif()
 run(${CMAKE_COMMAND} --install "${BUILD}" --prefix "${WORK}/installed" --component train)
 # Headers of kernels for GPUs need nvcc or the emulator, which are no part of the packages.
 file(GLOB_RECURSE device_headers "${WORK}/installed/*_cuda.h" "${WORK}/installed/*emulator*.h"
-  "${WORK}/installed/include/edgewise/kernels/*_gpu.h"
-  "${WORK}/installed/include/edgewise/kernels/device/*" "${WORK}/installed/include/edgewise/gpu_runtime/*")
+  "${WORK}/installed/include/edgewise/kernels/gpu/*" "${WORK}/installed/include/edgewise/runtime/gpu/*")
 if(device_headers)
   message(FATAL_ERROR "headers of kernels for GPUs are installed, needs none: ${device_headers}")
 endif()

@@ -8,18 +8,25 @@
 #include <vector>
 
 #include "edgewise/base/bfloat16.h"
-#include "edgewise/base/threads.h"
 #include "edgewise/kernels/dropout/dropout_reference.h"
-#include "edgewise/kernels/simd/instruction_set.h"
+#include "tests/kernels/implementations.h"
 #include "tests/kernels/not_written.h"
+#include "tests/kernels/random_numbers.h"
 
 namespace edgewise::kernels {
 namespace {
 
-std::vector<float> drop_ones(const Dropout& dropout, std::size_t count) {
-  std::vector<float> values(count, 1.0f);
-  kernels::dropout(dropout, static_cast<std::int64_t>(count), values.data(), values.data());
-  return values;
+/// Returns the results of dropout, and `behind` elements that are not written.
+template <typename To, typename From>
+std::vector<To> run(const Dropout& rule, const std::vector<From>& in, std::size_t behind = 0) {
+  const Array<From> from(in);
+  Array<To> to(in.size() + behind);
+  call_kernel([&](auto... stream) { dropout(rule, std::ssize(in), from.data(), to.data(), stream...); });
+  return to.read();
+}
+
+std::vector<float> drop_ones(const Dropout& rule, std::size_t count) {
+  return run<float>(rule, std::vector<float>(count, 1.0f));
 }
 
 double share_of_zeros(const std::vector<float>& values) {
@@ -54,15 +61,9 @@ TEST(Dropout, DrawsOtherValuesForAnotherSeedOrStream) {
   EXPECT_EQ(values, drop_ones({0.5, 1, 1}, 1000));
 }
 
-TEST(Dropout, GivesTheSameBitsForAnyNumberOfThreads) {
-  const int threads_before = num_threads();
-  set_num_threads(1);
-  const std::vector<float> expected = drop_ones({0.3, 1, 1}, 50'001);
-  for (const int threads : {2, 3, 7}) {
-    set_num_threads(threads);
-    EXPECT_EQ(drop_ones({0.3, 1, 1}, 50'001), expected);
-  }
-  set_num_threads(threads_before);
+TEST(Dropout, GivesTheSameBitsInEverySchedule) {
+  const std::vector<float> expected = drop_ones({0.3, 1, 1}, kTestsGpu ? 5'001 : 50'001);
+  for_schedules([&] { EXPECT_EQ(drop_ones({0.3, 1, 1}, expected.size()), expected); });
 }
 
 TEST(Dropout, GivesTheEdgesOfOneHeadTheFactorsOfAFlatArray) {
@@ -90,79 +91,61 @@ TEST(Dropout, DrawsIndependentFactorsForEachHeadOfAnEdge) {
   }
 }
 
-template <typename T>
-std::vector<std::uint8_t> bytes(const std::vector<T>& values) {
-  const auto* begin = reinterpret_cast<const std::uint8_t*>(values.data());
-  return {begin, begin + values.size() * sizeof(T)};
-}
-
-// Counts around one vector, two vectors, and the values that one thread computes.
-constexpr std::size_t kCounts[] = {0,  1,  3,  4,  5,  7,   8,   15,   16,   17,   31,    32,
-                                   33, 63, 64, 65, 99, 100, 127, 1023, 1024, 1025, 16384, 20'003};
+// Counts around one vector, two vectors, a warp and a block of a GPU, and the values that one thread computes.
+const std::vector<std::int64_t> kCounts =
+    kTestsGpu ? std::vector<std::int64_t>{0, 1, 3, 4, 5, 8, 127, 128, 131, 4092, 4096, 4097, 8200}
+              : std::vector<std::int64_t>{0,  1,  3,  4,  5,  7,   8,   15,   16,   17,   31,    32,
+                                          33, 63, 64, 65, 99, 100, 127, 1023, 1024, 1025, 16384, 20'003};
 
 template <typename From, typename To>
-void expect_bits_of_reference(const Dropout& dropout) {
-  RandomStream random(/*seed=*/3);
-  for (const std::size_t count : kCounts) {
-    std::vector<From> in(count);
-    for (From& value : in) value = From(static_cast<float>(random.normal()));
-    std::vector<To> actual(count + 1, To(7.0f));
-    std::vector<To> expected = actual;
+void expect_bits_of_reference(const Dropout& rule) {
+  for (const std::int64_t count : kCounts) {
+    const std::vector<From> in = normal_numbers<From>(count, 3);
+    std::vector<To> expected = HostBuffer<To>(in.size() + 1).read();
+    reference::dropout(rule, count, in.data(), expected.data());
 
-    reference::dropout(dropout, static_cast<std::int64_t>(count), in.data(), expected.data());
-    kernels::dropout(dropout, static_cast<std::int64_t>(count), in.data(), actual.data());
-
-    ASSERT_EQ(bytes(actual), bytes(expected)) << count << " values, rate " << dropout.rate;
+    ASSERT_TRUE(has_same_bits(run<To>(rule, in, /*behind=*/1), expected)) << count << " values, rate " << rule.rate;
   }
 }
 
-TEST(Dropout, GivesTheBitsOfTheReferenceOnEveryInstructionSet) {
-  for (const InstructionSet set : runnable_instruction_sets()) {
-    const ForcedInstructionSet forced(set);
-    SCOPED_TRACE(instruction_set_name(set));
+TEST(Dropout, GivesTheBitsOfTheReferenceAndWritesNothingElse) {
+  for_implementations([] {
     for (const double rate : {0.0, 1e-10, 0.1, 0.5, 0.999}) {
-      const Dropout dropout = {rate, /*seed=*/0x123456789ABCDEF0, /*stream=*/0xFEDCBA9876543210};
-      expect_bits_of_reference<float, float>(dropout);
-      expect_bits_of_reference<float, BFloat16>(dropout);
-      expect_bits_of_reference<BFloat16, float>(dropout);
-      expect_bits_of_reference<BFloat16, BFloat16>(dropout);
-      expect_bits_of_reference<double, double>(dropout);
+      const Dropout rule = {rate, /*seed=*/0x123456789ABCDEF0, /*stream=*/0xFEDCBA9876543210};
+      expect_bits_of_reference<float, float>(rule);
+      expect_bits_of_reference<float, BFloat16>(rule);
+      expect_bits_of_reference<BFloat16, float>(rule);
+      expect_bits_of_reference<BFloat16, BFloat16>(rule);
+#ifndef EDGEWISE_TESTS_GPU
+      expect_bits_of_reference<double, double>(rule);
+#endif
     }
-  }
+  });
 }
 
 TEST(Dropout, MayOverwriteItsInput) {
-  for (const InstructionSet set : runnable_instruction_sets()) {
-    const ForcedInstructionSet forced(set);
-    std::vector<float> in(2000);
-    for (std::size_t i = 0; i < in.size(); ++i) in[i] = static_cast<float>(i);
-    auto out = not_written(in.size());
-    kernels::dropout({0.4, 1, 2}, std::ssize(in), in.data(), out.data());
+  for_implementations([] {
+    const std::vector<float> in = normal_numbers<float>(2001, 1);
+    Array<float> values(in);
 
-    kernels::dropout({0.4, 1, 2}, std::ssize(in), in.data(), in.data());
+    call_kernel([&](auto... stream) { dropout({0.4, 1, 2}, 2001, values.data(), values.data(), stream...); });
 
-    EXPECT_EQ(in, out);
-  }
+    EXPECT_EQ(values.read(), run<float>({0.4, 1, 2}, in));
+  });
 }
 
 TEST(Cast, RoundsToBf16LikeTheTypeBFloat16) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  const std::vector<float> in = {
-      0.0f,      -0.0f,      1.0f,       1.00390625f, 1.01171875f, -1.005f,       3.39e38f,
-      -3.4e38f,  1e-40f,     -1e-45f,    kInfinity,   -kInfinity,  std::nanf(""), std::bit_cast<float>(0x7FFFFFFF),
-      65'535.0f, 1.9921874f, 1.9960938f, 2e-38f,      0.1f};
-  std::vector<BFloat16> expected(in.begin(), in.end());
-  for (const InstructionSet set : runnable_instruction_sets()) {
-    const ForcedInstructionSet forced(set);
-    SCOPED_TRACE(instruction_set_name(set));
-    auto actual = not_written<BFloat16>(in.size());
-    cast(std::ssize(in), in.data(), actual.data());
-    EXPECT_EQ(bytes(actual), bytes(expected));
-
-    auto converted = not_written(in.size());
-    cast(std::ssize(in), actual.data(), converted.data());
-    EXPECT_EQ(bytes(converted), bytes(std::vector<float>(actual.begin(), actual.end())));
-  }
+  std::vector<float> in = {0.0f,      -0.0f,      1.0f,       1.00390625f, 1.01171875f, -1.005f,
+                           3.39e38f,  -3.4e38f,   1e-40f,     -1e-45f,     kInfinity,   -kInfinity,
+                           65'535.0f, 1.9921874f, 1.9960938f, 2e-38f,      0.1f};
+  if (!kTestsGpu) in.insert(in.end(), {std::nanf(""), std::bit_cast<float>(0x7FFFFFFF)});  // GPUs have another NaN
+  const std::vector<BFloat16> expected(in.begin(), in.end());
+  for_implementations([&] {
+    const std::vector<BFloat16> actual = run<BFloat16>({.rate = 0.0}, in);
+    EXPECT_TRUE(has_same_bits(actual, expected));
+    EXPECT_TRUE(has_same_bits(run<float>({.rate = 0.0}, actual), std::vector<float>(actual.begin(), actual.end())));
+  });
 }
 
 }  // namespace

@@ -3,12 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
 #include <vector>
 
-#include "edgewise/base/random.h"
-#include "edgewise/base/threads.h"
-#include "edgewise/kernels/simd/instruction_set.h"
-#include "tests/kernels/not_written.h"
+#include "tests/kernels/implementations.h"
+#include "tests/kernels/random_numbers.h"
 
 namespace edgewise::kernels {
 namespace {
@@ -16,98 +15,147 @@ namespace {
 constexpr std::int64_t kVocabulary = 9;
 constexpr std::int64_t kPositions = 6;
 
-std::vector<float> normal(std::int64_t count, std::uint64_t seed) {
-  RandomStream random(seed);
-  std::vector<float> values(static_cast<std::size_t>(count));
-  for (float& value : values) value = static_cast<float>(random.normal());
-  return values;
-}
-
-std::vector<std::int64_t> indices(std::int64_t count, std::int64_t bound, std::uint64_t seed) {
-  RandomStream random(seed);
-  std::vector<std::int64_t> values(static_cast<std::size_t>(count));
-  for (std::int64_t& value : values)
-    value = static_cast<std::int64_t>(random.next_below(static_cast<std::uint64_t>(bound)));
-  return values;
-}
-
 struct Case {
   std::int64_t tokens;
   std::int64_t size;
-  float scale = 1.0f;
   double dropout = 0.0;
   bool has_positions = true;
   double word_dropout = 0.0;
+  float scale = 1.7f;
+};
+
+/// The tokens grouped, where a kernel for GPUs reads them.
+struct GroupArrays {
+  explicit GroupArrays(const TokenGroups& groups) : rows(groups.rows), begin(groups.begin), tokens(groups.tokens) {}
+
+  TokenGroupsView view() const { return {rows.data(), begin.data(), tokens.data(), std::ssize(rows)}; }
+
+  Array<std::int64_t> rows;
+  Array<std::int32_t> begin;
+  Array<std::int32_t> tokens;
 };
 
 struct Results {
   std::vector<float> out;
   std::vector<float> grad_weight;
+
+  friend bool operator==(const Results&, const Results&) = default;
 };
 
-Results run(const Case& c, bool reference) {
-  const auto tokens = indices(c.tokens, kVocabulary, 1);
-  const auto positions = indices(c.tokens, kPositions, 2);
-  const auto weight = normal(kVocabulary * c.size, 3);
-  const auto table = normal(kPositions * c.size, 4);
-  const auto grad_out = normal(c.tokens * c.size, 5);
-  Results r = {not_written(grad_out.size()), /*grad_weight, which backward adds to=*/weight};
-  const EmbedForward<float> forward = {.weight = weight.data(),
-                                       .tokens = tokens.data(),
-                                       .position_table = c.has_positions ? table.data() : nullptr,
-                                       .positions = c.has_positions ? positions.data() : nullptr,
-                                       .out = r.out.data(),
-                                       .num_tokens = c.tokens,
-                                       .size = c.size,
-                                       .scale = c.scale,
-                                       .dropout = {c.dropout, 6, 7},
-                                       .word_dropout = {c.word_dropout, 6, 8}};
-  const EmbedBackward<float> backward = {.tokens = tokens.data(),
-                                         .grad_out = grad_out.data(),
-                                         .grad_weight = r.grad_weight.data(),
-                                         .num_tokens = c.tokens,
-                                         .size = c.size,
-                                         .scale = c.scale,
-                                         .dropout = {c.dropout, 6, 7},
-                                         .word_dropout = {c.word_dropout, 6, 8}};
-  reference ? reference::embed_forward(forward) : embed_forward(forward);
-  reference ? reference::embed_backward(backward) : embed_backward(backward);
-  return r;
-}
+class Problem {
+ public:
+  explicit Problem(const Case& c)
+      : case_(c),
+        tokens_(random_indices<std::int64_t>(c.tokens, kVocabulary, 1)),
+        positions_(random_indices<std::int64_t>(c.tokens, kPositions, 2)),
+        weight_(normal_numbers<float>(kVocabulary * c.size, 3)),
+        table_(normal_numbers<float>(kPositions * c.size, 4)),
+        grad_out_(normal_numbers<float>(c.tokens * c.size, 5)) {}
+
+  Results run() const {
+    const Array<std::int64_t> tokens(tokens_), positions(positions_);
+    const Array<float> weight(weight_), table(table_), grad_out(grad_out_);
+    Array<float> out(grad_out_.size());
+    Array<float> grad_weight(weight_);  // backward adds to it
+    call_kernel([&](auto... stream) {
+      embed_forward(forward(weight.data(), tokens.data(), table.data(), positions.data(), out.data()), stream...);
+    });
+    if constexpr (kTestsGpu) {
+      const GroupArrays groups(group_tokens(tokens_));
+      embed_backward(backward(nullptr, grad_out.data(), grad_weight.data()), groups.view(), device::Stream());
+    } else {
+      embed_backward(backward(tokens.data(), grad_out.data(), grad_weight.data()));
+    }
+    return {out.read(), grad_weight.read()};
+  }
+
+  Results run_reference() const {
+    Results r = {std::vector<float>(grad_out_.size()), weight_};
+    reference::embed_forward(forward(weight_.data(), tokens_.data(), table_.data(), positions_.data(), r.out.data()));
+    reference::embed_backward(backward(tokens_.data(), grad_out_.data(), r.grad_weight.data()));
+    return r;
+  }
+
+ private:
+  EmbedForward<float> forward(const float* weight, const std::int64_t* tokens, const float* table,
+                              const std::int64_t* positions, float* out) const {
+    return {.weight = weight,
+            .tokens = tokens,
+            .position_table = case_.has_positions ? table : nullptr,
+            .positions = case_.has_positions ? positions : nullptr,
+            .out = out,
+            .num_tokens = case_.tokens,
+            .size = case_.size,
+            .scale = case_.scale,
+            .dropout = {case_.dropout, 6, 7},
+            .word_dropout = {case_.word_dropout, 6, 8}};
+  }
+
+  EmbedBackward<float> backward(const std::int64_t* tokens, const float* grad_out, float* grad_weight) const {
+    return {.tokens = tokens,
+            .grad_out = grad_out,
+            .grad_weight = grad_weight,
+            .num_tokens = case_.tokens,
+            .size = case_.size,
+            .scale = case_.scale,
+            .dropout = {case_.dropout, 6, 7},
+            .word_dropout = {case_.word_dropout, 6, 8}};
+  }
+
+  Case case_;
+  std::vector<std::int64_t> tokens_, positions_;
+  std::vector<float> weight_, table_, grad_out_;
+};
 
 void expect_bits_of_reference(const Case& c) {
-  const Results actual = run(c, /*reference=*/false);
-  const Results expected = run(c, /*reference=*/true);
-  ASSERT_EQ(actual.out, expected.out) << c.tokens << " tokens of " << c.size;
-  ASSERT_EQ(actual.grad_weight, expected.grad_weight) << c.tokens << " tokens of " << c.size;
+  SCOPED_TRACE(std::to_string(c.tokens) + " tokens of " + std::to_string(c.size));
+  const Problem problem(c);
+  const Results actual = problem.run();
+  const Results expected = problem.run_reference();
+  ASSERT_EQ(actual.out, expected.out);
+  ASSERT_EQ(actual.grad_weight, expected.grad_weight);
 }
 
-TEST(Embed, GivesTheBitsOfTheReferenceOnEveryInstructionSet) {
-  for (const InstructionSet set : runnable_instruction_sets()) {
-    const ForcedInstructionSet forced(set);
-    SCOPED_TRACE(instruction_set_name(set));
-    for (const std::int64_t size : {1, 3, 4, 7, 8, 15, 16, 17, 31, 32, 33, 64, 65, 512, 1025}) {
-      expect_bits_of_reference({12, size, 1.7f, 0.3});
-      expect_bits_of_reference({12, size});
-      expect_bits_of_reference({12, size, 1.7f, 0.0, /*has_positions=*/false});
-      expect_bits_of_reference({12, size, 1.7f, 0.3, /*has_positions=*/true, /*word_dropout=*/0.4});
+// Around the vectors of each instruction set, and the chunks and strips of a warp; the emulator is slow.
+const std::vector<std::int64_t> kSizes =
+    kTestsGpu ? std::vector<std::int64_t>{1, 3, 4, 7, 33, 128, 129, 512, 516, 1025}
+              : std::vector<std::int64_t>{1, 3, 4, 7, 8, 15, 16, 17, 31, 32, 33, 64, 65, 512, 1025};
+
+TEST(Embed, GivesTheBitsOfTheReference) {
+  for_implementations([] {
+    for (const std::int64_t size : kSizes) {
+      expect_bits_of_reference({12, size, 0.3});
+      expect_bits_of_reference({12, size, 0.0, true, 0.0, /*scale=*/1.0f});
+      expect_bits_of_reference({12, size, 0.0, /*has_positions=*/false});
+      expect_bits_of_reference({12, size, 0.3, /*has_positions=*/true, /*word_dropout=*/0.4});
     }
-    for (const std::int64_t tokens : {0, 1, 2, 3000}) expect_bits_of_reference({tokens, 40, 0.5f, 0.1});
+    for (const std::int64_t tokens : {0, 1, 2, kTestsGpu ? 300 : 3000}) {
+      expect_bits_of_reference({tokens, 40, 0.1, true, 0.0, /*scale=*/0.5f});
+    }
+  });
+}
+
+TEST(Embed, GivesTheSameBitsInEverySchedule) {
+  for (const std::int64_t size : {36, 37}) {
+    const Problem problem({kTestsGpu ? 50 : 3000, size, 0.1, true, 0.2});
+    const Results expected = problem.run();
+    for_schedules([&] { EXPECT_EQ(problem.run(), expected); });
   }
 }
 
-TEST(Embed, GivesTheSameBitsForAnyNumberOfThreads) {
-  const int threads_before = num_threads();
-  const Case c = {3000, 100, 2.0f, 0.1, true, 0.2};
-  set_num_threads(1);
-  const Results expected = run(c, /*reference=*/false);
-  for (const int threads : {2, 3, 7}) {
-    set_num_threads(threads);
-    const Results actual = run(c, /*reference=*/false);
-    EXPECT_EQ(actual.out, expected.out);
-    EXPECT_EQ(actual.grad_weight, expected.grad_weight);
-  }
-  set_num_threads(threads_before);
+TEST(TokenGroups, HaveEachTokenOnceInOrder) {
+  const TokenGroups groups = group_tokens(std::vector<std::int64_t>{7, 2, 7, 7, 0, 2});
+
+  EXPECT_EQ(groups.rows, (std::vector<std::int64_t>{0, 2, 7}));
+  EXPECT_EQ(groups.begin, (std::vector<std::int32_t>{0, 1, 3, 6}));
+  EXPECT_EQ(groups.tokens, (std::vector<std::int32_t>{4, 1, 5, 0, 2, 3}));
+}
+
+TEST(TokenGroups, AreEmptyWithoutTokens) {
+  const TokenGroups groups = group_tokens({});
+
+  EXPECT_EQ(groups.view().num_groups, 0);
+  EXPECT_EQ(groups.begin, std::vector<std::int32_t>{0});
 }
 
 }  // namespace

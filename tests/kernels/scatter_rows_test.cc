@@ -3,48 +3,70 @@
 
 #include <gtest/gtest.h>
 
-#include <string>
 #include <vector>
 
-#include "edgewise/base/random.h"
-#include "edgewise/kernels/simd/instruction_set.h"
+#include "tests/kernels/implementations.h"
+#include "tests/kernels/random_numbers.h"
 
 namespace edgewise::kernels {
 namespace {
 
 template <typename T>
-class ScatterRowsOf : public testing::Test {
- protected:
-  static constexpr std::int64_t kRows = 5;
-  static constexpr std::int64_t kStride = 90;
-  static constexpr std::int64_t kRowMemory = 100;
-
-  template <class Run>
-  static std::vector<float> scatter(std::int64_t columns, Run&& run) {
-    RandomStream random(/*seed=*/8);
-    std::vector<float> from(kRows * kStride);
-    for (float& value : from) value = static_cast<float>(random.normal());
-    std::vector<T> memory(kRows * kRowMemory, T(7.0f));
-    std::vector<T*> to;
-    for (const std::int64_t slot : {3, 0, 4, 1, 2}) to.push_back(memory.data() + slot * kRowMemory);
-    run(ScatterRows<T>{
-        .rows = kRows, .columns = columns, .from = from.data(), .stride = kStride, .to = to.data(), .offset = 9});
-    return {memory.begin(), memory.end()};
-  }
-};
-
+class ScatterRowsOf : public testing::Test {};
 using Elements = testing::Types<float, BFloat16>;
 TYPED_TEST_SUITE(ScatterRowsOf, Elements);
 
-TYPED_TEST(ScatterRowsOf, MatchesTheReferenceInEveryBitAndWritesNothingElse) {
-  for (const InstructionSet set : runnable_instruction_sets()) {
-    const ForcedInstructionSet forced(set);
-    for (const std::int64_t columns : {1, 15, 16, 33, 64, 90}) {
-      SCOPED_TRACE(std::string(instruction_set_name(set)) + ", " + std::to_string(columns));
-      const auto expected = this->scatter(columns, [](const ScatterRows<TypeParam>& p) { reference::scatter_rows(p); });
-      EXPECT_EQ(this->scatter(columns, [](const ScatterRows<TypeParam>& p) { scatter_rows(p); }), expected);
-    }
+/// Returns where five rows are written, in another order than their own.
+template <typename T>
+std::vector<T*> rows_of(T* memory, std::int64_t row_memory) {
+  std::vector<T*> rows;
+  for (const std::int64_t slot : {3, 0, 4, 1, 2}) rows.push_back(memory + slot * row_memory);
+  return rows;
+}
+
+TYPED_TEST(ScatterRowsOf, GivesTheBitsOfTheReferenceAndWritesNothingElse) {
+  constexpr std::int64_t kRows = 5;
+  constexpr std::int64_t kRowMemory = 700;
+  struct Shape {
+    std::int64_t columns, stride, offset;
+  };
+  for (const Shape shape : {Shape{1, 600, 9},
+                            {15, 90, 9},
+                            {16, 90, 9},
+                            {33, 600, 8},
+                            {64, 600, 12},
+                            {90, 90, 9},
+                            {516, 516, 4},
+                            {516, 517, 4},
+                            {520, 600, 3}}) {
+    const std::vector<float> from = normal_numbers<float>(kRows * shape.stride, 8);
+    const Array<float> from_buffer(from);
+    std::vector<TypeParam> expected = HostBuffer<TypeParam>(kRows * kRowMemory).read();
+    const std::vector<TypeParam*> expected_to = rows_of(expected.data(), kRowMemory);
+    const auto arguments = [&](const float* from_row, TypeParam* const* to_rows) {
+      return ScatterRows<TypeParam>{.rows = kRows,
+                                    .columns = shape.columns,
+                                    .from = from_row,
+                                    .stride = shape.stride,
+                                    .to = to_rows,
+                                    .offset = shape.offset};
+    };
+    reference::scatter_rows(arguments(from.data(), expected_to.data()));
+
+    for_implementations([&] {
+      Array<TypeParam> memory(kRows * kRowMemory);
+      const Array<TypeParam*> to(rows_of(memory.data(), kRowMemory));
+      call_kernel([&](auto... stream) { scatter_rows(arguments(from_buffer.data(), to.data()), stream...); });
+      ASSERT_TRUE(has_same_bits(memory.read(), expected)) << shape.columns << " columns at " << shape.offset;
+    });
   }
+}
+
+TYPED_TEST(ScatterRowsOf, MayBeNone) {
+  for_implementations([] {
+    const ScatterRows<TypeParam> none = {0, 4, nullptr, 4, nullptr, 0};
+    EXPECT_NO_THROW(call_kernel([&](auto... stream) { scatter_rows(none, stream...); }));
+  });
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -12,52 +12,154 @@
 
 #include "edgewise/base/bfloat16.h"
 #include "edgewise/base/random.h"
-#include "edgewise/kernels/simd/instruction_set.h"
-#include "tests/kernels/not_written.h"
+#include "edgewise/kernels/loss/rdrop_loss.h"
+#include "tests/kernels/implementations.h"
 
 namespace edgewise::kernels {
 namespace {
 
-constexpr std::int64_t kRows = 9;
-
-struct Result {
-  std::array<float, kRows> loss;
-  std::array<bool, kRows> is_correct;
-  std::vector<float> gradient;
+struct LossProblem {
+  std::int64_t rows;  // pairs for R-Drop
+  std::int64_t vocabulary;
+  SmoothedTarget target;
+  std::vector<float> logits;
+  std::vector<std::int64_t> labels;
+  float divergence_weight = 1.5f;
 };
 
-std::vector<float> draw_logits(std::int64_t vocabulary) {
+LossProblem make_problem(std::int64_t rows, std::int64_t vocabulary, const SmoothedTarget& target, int passes = 1) {
   RandomStream random(/*seed=*/2);
-  std::vector<float> logits(static_cast<std::size_t>(kRows * vocabulary));
-  for (float& logit : logits) logit = static_cast<float>(4 * random.normal());
-  return logits;
+  LossProblem problem = {rows, vocabulary, target, {}, {}};
+  for (std::int64_t i = 0; i < passes * rows * vocabulary; ++i) {
+    problem.logits.push_back(static_cast<float>(4 * random.normal()));
+  }
+  for (std::int64_t row = 0; row < rows; ++row) problem.labels.push_back((5 * row + 1) % vocabulary);
+  return problem;
 }
 
-std::vector<std::int64_t> make_labels(std::int64_t vocabulary) {
-  std::vector<std::int64_t> labels;
-  for (std::int64_t row = 0; row < kRows; ++row) labels.push_back((5 * row + 1) % vocabulary);
-  return labels;
+/// The results of a loss. Numbers that no kernel writes are NaN, and 255 in `is_correct`.
+struct LossResult {
+  std::vector<float> loss, divergence;
+  std::vector<std::uint8_t> is_correct;
+  std::vector<float> gradient;
+
+  friend bool operator==(const LossResult&, const LossResult&) = default;
+};
+
+template <typename T>
+std::vector<float> as_floats(const std::vector<T>& values) {
+  return {values.begin(), values.end()};
 }
 
-/// Runs the loss. A float gradient overwrites the logits.
-template <typename Gradient>
-Result run(std::vector<float> logits, std::int64_t vocabulary, const SmoothedTarget& target) {
-  const std::vector<std::int64_t> labels = make_labels(vocabulary);
-  Result result;
-  auto separate = not_written<Gradient>(logits.size());
+/// Calls run() with the arguments for a problem, in Memory. A float gradient overwrites the logits.
+template <template <typename> class Memory, typename Gradient, class Run>
+LossResult run_loss(const LossProblem& problem, std::size_t num_rows, bool has_gradient, Run&& run) {
+  Memory<float> logits(problem.logits);
+  const Memory<std::int64_t> labels(problem.labels);
+  Memory<Gradient> separate(std::is_same_v<Gradient, float> ? 0 : problem.logits.size());
+  Memory<float> loss(num_rows);
+  Memory<float> divergence(problem.labels.size());
+  Memory<std::uint8_t> is_correct(num_rows);
   Gradient* gradient = separate.data();
   if constexpr (std::is_same_v<Gradient, float>) gradient = logits.data();
-  softmax_loss(SoftmaxLoss<Gradient>{.rows = kRows,
-                                     .columns = vocabulary,
-                                     .logits = logits.data(),
-                                     .labels = labels.data(),
-                                     .target = target,
-                                     .gradient = gradient,
-                                     .loss = result.loss.data(),
-                                     .is_correct = result.is_correct.data()});
-  result.gradient.assign(gradient, gradient + logits.size());
+  run(logits.data(), labels.data(), has_gradient ? gradient : nullptr, loss.data(), divergence.data(),
+      reinterpret_cast<bool*>(is_correct.data()));
+  LossResult result = {loss.read(), divergence.read(), is_correct.read(), {}};
+  if (!has_gradient) return result;
+  if constexpr (std::is_same_v<Gradient, float>) {
+    result.gradient = logits.read();
+  } else {
+    result.gradient = as_floats(separate.read());
+  }
   return result;
 }
+
+/// Runs softmax_loss() by `run`, which is the reference or the kernel.
+template <template <typename> class Memory, typename Gradient, class Run>
+LossResult run_softmax(const LossProblem& problem, bool has_gradient, Run&& run) {
+  LossResult result = run_loss<Memory, Gradient>(
+      problem, problem.labels.size(), has_gradient,
+      [&](float* logits, const std::int64_t* labels, Gradient* gradient, float* loss, float*, bool* is_correct) {
+        run(SoftmaxLoss<Gradient>{.rows = problem.rows,
+                                  .columns = problem.vocabulary,
+                                  .logits = logits,
+                                  .labels = labels,
+                                  .target = problem.target,
+                                  .gradient = gradient,
+                                  .loss = loss,
+                                  .is_correct = is_correct});
+      });
+  result.divergence.clear();
+  return result;
+}
+
+template <typename Gradient>
+LossResult softmax(const LossProblem& problem, bool has_gradient = true) {
+  return run_softmax<Array, Gradient>(
+      problem, has_gradient, [](const auto& p) { call_kernel([&](auto... stream) { softmax_loss(p, stream...); }); });
+}
+
+LossResult softmax_reference(const LossProblem& problem) {
+  return run_softmax<HostBuffer, float>(problem, true, [](const auto& p) { reference::softmax_loss(p); });
+}
+
+template <template <typename> class Memory, typename Gradient, class Run>
+LossResult run_rdrop(const LossProblem& problem, bool has_gradient, Run&& run) {
+  return run_loss<Memory, Gradient>(problem, 2 * problem.labels.size(), has_gradient,
+                                    [&](float* logits, const std::int64_t* labels, Gradient* gradient, float* loss,
+                                        float* divergence, bool* is_correct) {
+                                      run(RDropLoss<Gradient>{.pairs = problem.rows,
+                                                              .columns = problem.vocabulary,
+                                                              .logits = logits,
+                                                              .labels = labels,
+                                                              .target = problem.target,
+                                                              .divergence_weight = problem.divergence_weight,
+                                                              .gradient = gradient,
+                                                              .loss = loss,
+                                                              .divergence = divergence,
+                                                              .is_correct = is_correct});
+                                    });
+}
+
+template <typename Gradient>
+LossResult rdrop(const LossProblem& problem, bool has_gradient = true) {
+  return run_rdrop<Array, Gradient>(
+      problem, has_gradient, [](const auto& p) { call_kernel([&](auto... stream) { rdrop_loss(p, stream...); }); });
+}
+
+LossResult rdrop_reference(const LossProblem& problem) {
+  return run_rdrop<HostBuffer, float>(problem, true, [](const auto& p) { reference::rdrop_loss(p); });
+}
+
+// The error of a loss: the logarithm of a sum up to 2^20 is at most 20 in base 2, with a relative error of 2^-22, and
+// sums of floats have a similar error.
+void expect_near(const std::vector<float>& actual, const std::vector<float>& expected, const char* what) {
+  ASSERT_EQ(actual.size(), expected.size()) << what;
+  for (std::size_t i = 0; i < actual.size(); ++i) {
+    ASSERT_NEAR(actual[i], expected[i], 3e-6 * std::max(10.0f, std::abs(expected[i]))) << what << " " << i;
+  }
+}
+
+/// `gradient_error` is the error of the parts of a gradient that are computed in float, of about 1 or `gradient`.
+template <typename Gradient>
+void expect_loss_near(const LossResult& actual, const LossResult& expected, double gradient_error) {
+  constexpr double kRounding = std::is_same_v<Gradient, float> ? 0 : 0x1p-8;
+  EXPECT_EQ(actual.is_correct, expected.is_correct);
+  expect_near(actual.loss, expected.loss, "loss");
+  expect_near(actual.divergence, expected.divergence, "divergence");
+  ASSERT_EQ(actual.gradient.size(), expected.gradient.size());
+  for (std::size_t i = 0; i < expected.gradient.size(); ++i) {
+    const double size = std::abs(expected.gradient[i]);
+    ASSERT_NEAR(actual.gradient[i], expected.gradient[i], kRounding * size + gradient_error * std::max(1.0, size))
+        << "gradient " << i;
+  }
+}
+
+// A probability p = exp(x) / sum, at most 1, has the errors 2^-22 p (1 + |x|) of exp(), which is largest at x = -1, the
+// same of the sum, and errors of sums of floats.
+constexpr double kProbabilityError = 2e-6;
+// The terms of the gradient of a divergence are probabilities times differences of logits, which reach 20 in this test.
+constexpr double kDivergenceError = 4e-6;
 
 std::vector<SmoothedTarget> make_targets(std::int64_t vocabulary) {
   std::vector<SmoothedTarget> targets = {{1.0, 0.0, 0.0, -1}};
@@ -69,73 +171,116 @@ std::vector<SmoothedTarget> make_targets(std::int64_t vocabulary) {
 }
 
 template <typename Gradient>
-class SoftmaxLossOf : public testing::Test {};
+class Loss : public testing::Test {};
 using GradientTypes = testing::Types<float, BFloat16>;
-TYPED_TEST_SUITE(SoftmaxLossOf, GradientTypes);
+TYPED_TEST_SUITE(Loss, GradientTypes);
 
-TYPED_TEST(SoftmaxLossOf, MatchesTheReferenceOnEveryInstructionSet) {
-  constexpr double kRounding = std::is_same_v<TypeParam, float> ? 0 : 0x1p-8;
-  constexpr double kSumError = 2e-6;  // of a probability, at most 1, from float sums over a thousand tokens
-  for (const std::int64_t vocabulary : {1, 2, 3, 7, 8, 15, 16, 17, 31, 33, 64, 1000}) {
+// Around the vectors of each instruction set, and the quads and threads of a block; the emulator is slow.
+const std::vector<std::int64_t> kVocabularies =
+    kTestsGpu ? std::vector<std::int64_t>{1, 2, 3, 7, 8, 65, 1001, 4107}
+              : std::vector<std::int64_t>{1, 2, 3, 7, 8, 15, 16, 17, 31, 33, 64, 1000};
+
+TYPED_TEST(Loss, MatchesTheReferenceForAnyNumberOfTokens) {
+  for (const std::int64_t vocabulary : kVocabularies) {
     for (const SmoothedTarget& target : make_targets(vocabulary)) {
       SCOPED_TRACE(std::to_string(vocabulary) + " tokens, ignored " + std::to_string(target.ignored_token));
-      const ForcedInstructionSet reference(InstructionSet::kReference);
-      const Result expected = run<float>(draw_logits(vocabulary), vocabulary, target);
-      for (const InstructionSet set : runnable_instruction_sets()) {
-        const ForcedInstructionSet forced(set);
-        const Result actual = run<TypeParam>(draw_logits(vocabulary), vocabulary, target);
-        EXPECT_EQ(actual.is_correct, expected.is_correct);
-        for (std::int64_t row = 0; row < kRows; ++row) {
-          ASSERT_NEAR(actual.loss[row], expected.loss[row], 2e-6 * std::max(10.0f, std::abs(expected.loss[row])));
-        }
-        for (std::size_t i = 0; i < expected.gradient.size(); ++i) {
-          ASSERT_NEAR(actual.gradient[i], expected.gradient[i], kRounding * std::abs(expected.gradient[i]) + kSumError)
-              << i;
-        }
+      const LossProblem problem = make_problem(4, vocabulary, target);  // rows of each alignment
+      const LossResult expected = softmax_reference(problem);
+      for_implementations(
+          [&] { expect_loss_near<TypeParam>(softmax<TypeParam>(problem), expected, kProbabilityError); });
+    }
+  }
+}
+
+TYPED_TEST(Loss, OfPairsMatchesTheReferenceForAnyNumberOfTokens) {
+  for (const std::int64_t vocabulary : kVocabularies) {
+    if (vocabulary == 1) continue;  // the target has no other token
+    for (const SmoothedTarget& target : make_targets(vocabulary)) {
+      for (const std::int64_t pairs : {1, 4}) {  // rows of a pair are aligned alike if the number of pairs is 4
+        SCOPED_TRACE(std::to_string(vocabulary) + " tokens, ignored " + std::to_string(target.ignored_token));
+        const LossProblem problem = make_problem(pairs, vocabulary, target, /*passes=*/2);
+        const LossResult expected = rdrop_reference(problem);
+        for_implementations(
+            [&] { expect_loss_near<TypeParam>(rdrop<TypeParam>(problem), expected, kDivergenceError); });
       }
     }
   }
 }
 
-TEST(SoftmaxLoss, CountsTheFirstOfEquallyProbableTokensAsThePrediction) {
-  for (const InstructionSet set : runnable_instruction_sets()) {
-    const ForcedInstructionSet forced(set);
-    const Result result =
-        run<float>(std::vector<float>(kRows * 6), 6, {1.0, 0.0, 0.0, -1});  // labels 1 0 5 4 3 2 1 0 5
+TYPED_TEST(Loss, GivesTheSameBitsInEverySchedule) {
+  const SmoothedTarget target = {0.9, 0.1 / 9998, -0.4, 6};
+  const LossProblem rows = make_problem(2, 10000, target);
+  const LossProblem pairs = make_problem(2, 10000, target, /*passes=*/2);
+  const LossResult expected_rows = softmax<TypeParam>(rows);
+  const LossResult expected_pairs = rdrop<TypeParam>(pairs);
+  for_schedules([&] {
+    EXPECT_TRUE(softmax<TypeParam>(rows) == expected_rows);
+    EXPECT_TRUE(rdrop<TypeParam>(pairs) == expected_pairs);
+  });
+}
 
-    EXPECT_EQ(result.is_correct, (std::array{false, true, false, false, false, false, false, true, false}));
-  }
+TYPED_TEST(Loss, HasTheSameBitsWithoutAGradient) {
+  for_implementations([] {
+    LossProblem problem = make_problem(4, 37, {0.9, 0.1 / 35, -0.4, 6}, /*passes=*/2);
+    LossResult expected = rdrop<TypeParam>(problem);
+    expected.gradient.clear();
+    EXPECT_TRUE(rdrop<TypeParam>(problem, /*has_gradient=*/false) == expected);
+
+    problem.logits.resize(4 * 37);
+    expected = softmax<TypeParam>(problem);
+    expected.gradient.clear();
+    EXPECT_TRUE(softmax<TypeParam>(problem, /*has_gradient=*/false) == expected);
+  });
+}
+
+TEST(SoftmaxLoss, CountsTheFirstOfEquallyProbableTokensAsThePrediction) {
+  LossProblem problem = make_problem(9, 6, {1.0, 0.0, 0.0, -1});  // labels 1 0 5 4 3 2 1 0 5
+  std::fill(problem.logits.begin(), problem.logits.end(), 0.0f);
+  for_implementations([&] {
+    EXPECT_EQ(softmax<float>(problem).is_correct, (std::vector<std::uint8_t>{0, 1, 0, 0, 0, 0, 0, 1, 0}));
+  });
 }
 
 TEST(SoftmaxLoss, IsFiniteForAnIgnoredTokenWithALogitOfMinusInfinity) {
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  for (const InstructionSet set : runnable_instruction_sets()) {
-    const ForcedInstructionSet forced(set);
-    std::vector<float> logits = draw_logits(20);
-    for (std::int64_t row = 0; row < kRows; ++row) logits[row * 20 + 3] = -kInfinity;
-
-    const Result result = run<float>(logits, 20, {0.9, 0.1 / 18, 0.0, 3});
+  LossProblem problem = make_problem(9, 20, {0.9, 0.1 / 18, 0.0, 3});
+  for (std::size_t row = 0; row < 9; ++row) problem.logits[row * 20 + 3] = -std::numeric_limits<float>::infinity();
+  for_implementations([&] {
+    const LossResult result = softmax<float>(problem);
 
     for (const float loss : result.loss) EXPECT_TRUE(std::isfinite(loss));
     for (const float gradient : result.gradient) EXPECT_TRUE(std::isfinite(gradient));
     EXPECT_EQ(result.gradient[3], 0.0f);
-  }
+  });
 }
 
 TEST(SoftmaxLoss, IsNaNInTheRowOfALogitThatIsNaN) {
-  for (const InstructionSet set : runnable_instruction_sets()) {
-    const ForcedInstructionSet forced(set);
-    for (const std::int64_t token : {0, 5, 19}) {
-      std::vector<float> logits = draw_logits(20);
-      logits[token] = std::numeric_limits<float>::quiet_NaN();
+  for_implementations([] {
+    for (const std::size_t token : {0, 5, 19}) {
+      LossProblem problem = make_problem(9, 20, {1.0, 0.0, 0.0, -1});
+      problem.logits[token] = std::numeric_limits<float>::quiet_NaN();
 
-      const Result result = run<float>(logits, 20, {1.0, 0.0, 0.0, -1});
+      const LossResult result = softmax<float>(problem);
 
-      EXPECT_TRUE(std::isnan(result.loss[0])) << instruction_set_name(set);
-      EXPECT_TRUE(std::isnan(result.gradient[7])) << instruction_set_name(set);
+      EXPECT_TRUE(std::isnan(result.loss[0]));
+      EXPECT_TRUE(std::isnan(result.gradient[7]));
       EXPECT_TRUE(std::isfinite(result.loss[1]));
     }
-  }
+  });
+}
+
+TEST(SoftmaxLoss, SumsLargeLogitsAsPreciselyAsSmallOnes) {
+  LossProblem problem = make_problem(3, 500, {0.9, 0.1 / 499, -0.4, -1});
+  for (float& logit : problem.logits) logit = std::round(logit * 16) / 16;
+  const LossResult expected = softmax_reference(problem);
+  for (float& logit : problem.logits) logit += 1e5f;  // exact in float
+  for_implementations([&] { expect_loss_near<float>(softmax<float>(problem), expected, kProbabilityError); });
+}
+
+TEST(SoftmaxLoss, DoesNothingWithoutRows) {
+  for_implementations([] {
+    EXPECT_TRUE(softmax<float>(make_problem(0, 10, {1.0, 0.0, 0.0, -1})) == LossResult());
+    EXPECT_TRUE(rdrop<float>(make_problem(0, 10, {1.0, 0.0, 0.0, -1}, /*passes=*/2)) == LossResult());
+  });
 }
 
 }  // namespace

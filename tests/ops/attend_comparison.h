@@ -11,9 +11,9 @@
 #include "edgewise/kernels/simd/instruction_set.h"
 #include "edgewise/ops/attend.h"
 #include "edgewise/ops/attention_options.h"
+#include "edgewise/ops/backend.h"
 #include "edgewise/ops/edge_index.h"
 #include "edgewise/ops/gpu_attention.h"
-#include "edgewise/ops/gpu_kernels.h"
 #include "tests/ops/attention_inputs.h"
 
 namespace edgewise {
@@ -24,7 +24,7 @@ inline Tensors convert(const Tensors& tensors, at::ScalarType type) {
   return result;
 }
 
-inline bool tests_gpu_kernels() { return uses_gpu_kernels(at::zeros({1})); }
+inline bool tests_gpu_kernels() { return backend_of(at::zeros({1})) == Backend::kGpu; }
 
 /// Calls fn for each instruction set of this machine, or once for kernels for GPUs.
 template <class Fn>

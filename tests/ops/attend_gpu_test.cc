@@ -7,26 +7,26 @@
 
 #include "edgewise/graph/builders.h"
 #include "edgewise/graph/relation_ops.h"
-#include "edgewise/kernels/device/emulator/launch_record.h"
-#include "edgewise/kernels/device/emulator/shared_memory_limit.h"
-#include "edgewise/kernels/device/limits.h"
+#include "edgewise/kernels/gpu/limits.h"
 #include "edgewise/ops/attend.h"
+#include "edgewise/ops/backend.h"
 #include "edgewise/ops/device_cache.h"
 #include "edgewise/ops/device_relation.h"
-#include "edgewise/ops/gpu_kernels.h"
+#include "tests/emulator/launch_record.h"
+#include "tests/emulator/shared_memory_limit.h"
 #include "tests/ops/attention_inputs.h"
 
 namespace edgewise {
 namespace {
 
-using kernels::device::emulator::LaunchRecord;
+using kernels::gpu::emulator::LaunchRecord;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
 class AttendGpu : public testing::Test {
  protected:
   void SetUp() override {
-    if (!uses_gpu_kernels(at::zeros({1}))) GTEST_SKIP() << "needs EDGEWISE_OPERATIONS=cuda-emulated";
+    if (backend_of(at::zeros({1})) != Backend::kGpu) GTEST_SKIP() << "needs EDGEWISE_OPERATIONS=cuda-emulated";
   }
 };
 
@@ -104,7 +104,7 @@ TEST_F(AttendGpu, LaunchesTheKernelsOfEdgesForHeadsThatTheKernelsOfIntervalsLack
 
 TEST_F(AttendGpu, LaunchesTheKernelsOfEdgesWhereOthersNeedMoreSharedMemoryThanTheGpuHas) {
   constexpr std::size_t kSmallGpu = 101'376;  // RTX 30, RTX 40, L4, A10
-  const kernels::device::emulator::SharedMemoryLimit limit(kSmallGpu);
+  const kernels::gpu::emulator::SharedMemoryLimit limit(kSmallGpu);
   const auto first_kernel = [](const Relation& relation, std::int64_t size, at::ScalarType type) {
     return kernels_of(relation, random_inputs(relation, 1, size, size, type)).front();
   };
@@ -121,7 +121,7 @@ TEST_F(AttendGpu, LaunchesTheKernelsOfEdgesWhereOthersNeedMoreSharedMemoryThanTh
 
 TEST_F(AttendGpu, LaunchesNoKernelForMoreHeadsThanAGridHasRows) {
   const Relation relation = causal(1);
-  const std::int64_t heads = kernels::device::kMaxGridRows + 1;
+  const std::int64_t heads = kernels::gpu::kMaxGridRows + 1;
   const at::Tensor x_NHK = at::zeros({1, heads, 32});
   EXPECT_EQ(attention_kernel(relation, x_NHK, x_NHK), "definition");
 }

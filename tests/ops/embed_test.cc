@@ -98,7 +98,7 @@ TEST(Embed, AddsToTheExistingGradientsOfItsTables) {
 }
 
 TEST(Embed, CallsTheKernelsForGpus) {
-  if (!has_emulator_of_gpus()) GTEST_SKIP() << "a build with CUDA has no emulator";
+  if (!has_emulator()) GTEST_SKIP() << "a build with CUDA has no emulator";
   const auto run = [] {
     return output_and_gradients([](const Tensors& x) { return embed(x[0], kTokens, x[1], kPositions, {.scale = 3}); },
                                 {normal({7, 20}, 1, at::kFloat), normal({4, 20}, 2, at::kFloat)});

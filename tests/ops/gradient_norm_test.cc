@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "edgewise/ops/definition.h"
+#include "edgewise/ops/backend.h"
 #include "tests/ops/tensors.h"
 #include "tests/support/emulated_kernels.h"
 
@@ -38,7 +38,7 @@ TEST(SumsOfSquares, AreZeroForATensorWithoutElements) {
 }
 
 TEST(SumsOfSquares, EqualThoseOfTheCpuOnGpus) {
-  if (!has_emulator_of_gpus()) GTEST_SKIP() << "a build with CUDA has no emulator";
+  if (!has_emulator()) GTEST_SKIP() << "a build with CUDA has no emulator";
   const Tensors tensors = tensors_of_many_sizes();
   at::Tensor actual;
   EXPECT_THAT(launched_kernels([&] { actual = sums_of_squares(tensors); }), ElementsAre("sum_parts", "sum_squares"));
@@ -54,12 +54,12 @@ TEST(DivideByNorm, ClipsTheNormOfTheMean) {
 constexpr double kNumTokens = 7;
 
 NormAndDivisor by_definition(const at::Tensor& sum_of_squares, double clip_norm) {
-  const DefinitionsGuard definitions;
+  const OperationsGuard definitions(Operations::kDefinition);
   return divide_by_norm(sum_of_squares, kNumTokens, clip_norm);
 }
 
 TEST(DivideByNorm, HasTheBitsOfItsDefinitionOnGpus) {
-  if (!has_emulator_of_gpus()) GTEST_SKIP() << "a build with CUDA has no emulator";
+  if (!has_emulator()) GTEST_SKIP() << "a build with CUDA has no emulator";
   const double infinity = std::numeric_limits<double>::infinity();
   const double not_a_number = std::numeric_limits<double>::quiet_NaN();
   for (const double squares : {0.0, 1e-30, 2.0, 81.0, 1e300, infinity, not_a_number}) {

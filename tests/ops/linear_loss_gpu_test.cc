@@ -2,9 +2,12 @@
 // Linear layers and losses have the bits of the kernels for GPUs, which the emulator runs.
 #include <optional>
 
-#include "edgewise/kernels/gemm/activation_gpu.h"
-#include "edgewise/kernels/loss/loss_gpu.h"
-#include "edgewise/ops/definition.h"
+#include "edgewise/kernels/gemm/activation.h"
+#include "edgewise/kernels/gemm/linear_gradient.h"
+#include "edgewise/kernels/loss/logits_tile.h"
+#include "edgewise/kernels/loss/rdrop_loss.h"
+#include "edgewise/kernels/loss/softmax_loss.h"
+#include "edgewise/ops/backend.h"
 #include "edgewise/ops/linear.h"
 #include "edgewise/ops/loss.h"
 #include "edgewise/ops/loss_arguments.h"
@@ -22,7 +25,7 @@ using kernels::GemmActivation;
 class LinearLossGpu : public testing::Test {
  protected:
   void SetUp() override {
-    if (!uses_gpu_kernels(at::zeros({1}))) GTEST_SKIP() << "needs EDGEWISE_OPERATIONS=cuda-emulated";
+    if (backend_of(at::zeros({1})) != Backend::kGpu) GTEST_SKIP() << "needs EDGEWISE_OPERATIONS=cuda-emulated";
   }
 };
 

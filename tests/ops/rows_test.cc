@@ -35,7 +35,7 @@ void expect_kernels(const std::set<std::string>& kernels, const std::function<at
 }
 
 TEST(TakeRows, CallsTheKernelsForGpus) {
-  if (!has_emulator_of_gpus()) GTEST_SKIP() << "a build with CUDA has no emulator";
+  if (!has_emulator()) GTEST_SKIP() << "a build with CUDA has no emulator";
   for (const at::ScalarType type : {at::kFloat, at::kBFloat16}) {
     expect_kernels({"gather_rows", "place_rows"},
                    [](const Tensors& x) {
@@ -91,7 +91,7 @@ TEST(SumWeighted, MatchesItsDefinitionInOutputAndGradient) {
 }
 
 TEST(SumWeighted, CallsTheKernelsForGpus) {
-  if (!has_emulator_of_gpus()) GTEST_SKIP() << "a build with CUDA has no emulator";
+  if (!has_emulator()) GTEST_SKIP() << "a build with CUDA has no emulator";
   const auto sum = [](const Tensors& x) {
     return sum_weighted(6, std::vector<WeightedRows>{{x[0], x[1], {0, 1, 4}}, {x[2], x[3], {1, 3}}});
   };

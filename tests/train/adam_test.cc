@@ -14,7 +14,7 @@
 #include "edgewise/base/error.h"
 #include "edgewise/base/threads.h"
 #include "edgewise/kernels/optimiser/adam.h"
-#include "edgewise/ops/definition.h"
+#include "edgewise/ops/backend.h"
 #include "edgewise/ops/gradient_norm.h"
 #include "edgewise/train/weight_average.h"
 #include "tests/distributed/process_threads.h"
@@ -206,7 +206,7 @@ std::vector<at::Tensor> train_with_skipped_step(at::ScalarType type) {
 }
 
 std::vector<at::Tensor> train_by_definition(at::ScalarType type) {
-  const DefinitionsGuard definitions;
+  const OperationsGuard definitions(Operations::kDefinition);
   return train_with_skipped_step(type);
 }
 
@@ -219,7 +219,7 @@ TEST(Adam, EqualsItsDefinitionInPlainAten) {
 }
 
 TEST(Adam, EqualsItsDefinitionOnGpus) {
-  if (!has_emulator_of_gpus()) GTEST_SKIP() << "a build with CUDA has no emulator";
+  if (!has_emulator()) GTEST_SKIP() << "a build with CUDA has no emulator";
   std::vector<at::Tensor> actual;
   EXPECT_THAT(launched_kernels([&] { actual = train_with_skipped_step(at::kFloat); }), ElementsAre("adam_update"));
   const std::vector<at::Tensor> expected = train_by_definition(at::kFloat);
@@ -248,7 +248,7 @@ at::Tensor train_in_two_processes() {
 }
 
 TEST(Adam, UpdatesTheOwnedPiecesOfEachProcessOnGpus) {
-  if (!has_emulator_of_gpus()) GTEST_SKIP() << "a build with CUDA has no emulator";
+  if (!has_emulator()) GTEST_SKIP() << "a build with CUDA has no emulator";
   at::Tensor actual;
   EXPECT_THAT(launched_kernels([&] { actual = train_in_two_processes(); }), ElementsAre("adam_update"));
   EXPECT_TRUE(at::allclose(actual, train_in_two_processes(), 1e-6, 1e-7));

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "edgewise/base/files.h"
-#include "edgewise/ops/definition.h"
+#include "edgewise/ops/backend.h"
 #include "edgewise/train/device.h"
 #include "tests/support/error_of.h"
 #include "tests/train/experiment_run.h"
@@ -37,7 +37,7 @@ struct LossObserver : RunObserver {
 
 TEST_F(ExperimentDevice, IsRefusedWithTheReasonBeforeTheRunBegins) {
   choose_absent_gpu();
-  const std::string reason = error_of([] { choose_device({"train: train.device", "cuda:127"}, find_gpus()); });
+  const std::string reason = error_of([] { choose_device({"train: train.device", "cuda:127"}); });
   EXPECT_NE(reason, "no error");
   EXPECT_EQ(error_of([&] { train(folder() / "run"); }), reason);
   EXPECT_FALSE(fs::exists(folder() / "run"));
@@ -85,7 +85,7 @@ TEST_P(ExperimentOfDefinitions, HasTheLossesOfTheKernels) {
   LossObserver kernels;
   train(folder() / "kernels", kernels);
   LossObserver definitions;
-  const DefinitionsGuard guard;
+  const OperationsGuard guard(Operations::kDefinition);
   train(folder() / "definitions", definitions);
   EXPECT_GT(kernels.losses.size(), 5U);
   expect_equal_losses(kernels.losses, definitions.losses, relative_tolerance);

@@ -130,7 +130,7 @@ TEST_P(GradientSumTest, HasANormThatDoesNotDependOnTheProcesses) {
 }
 
 TEST_P(GradientSumTest, HasItsNormOnGpus) {
-  if (!has_emulator_of_gpus()) GTEST_SKIP() << "a build with CUDA has no emulator";
+  if (!has_emulator()) GTEST_SKIP() << "a build with CUDA has no emulator";
   const Sum expected = sum_in_processes(GetParam(), GetParam(), GradientExchange::kFp32);
   Sum actual;
   EXPECT_THAT(launched_kernels([&] { actual = sum_in_processes(GetParam(), GetParam(), GradientExchange::kFp32); }),

@@ -7,9 +7,9 @@
 #include "edgewise/graph/relation_view.h"
 #include "edgewise/kernels/attention/attention.h"
 #include "edgewise/kernels/attention/online_softmax_cuda.h"
-#include "edgewise/kernels/device/device.h"
-#include "edgewise/kernels/device/reductions.h"
 #include "edgewise/kernels/dropout/dropout.h"
+#include "edgewise/kernels/gpu/device.h"
+#include "edgewise/kernels/gpu/reductions.h"
 
 // The parts that the kernels of attention over tiles share. A block computes one head of kNodesOfBlock consecutive
 // nodes: destinations, or sources for the gradients of keys and values. It multiplies them with tiles of other nodes.
@@ -25,9 +25,21 @@
 //     uint64 to_columns<kColumns, kLanes>(bits)
 //                                            the bits of these edges, in their order, as bits of columns; a collective
 //                                            of the kLanes lanes that share a row
-namespace edgewise::kernels::device {
+namespace edgewise::kernels::gpu {
 
 inline constexpr int kNodesOfBlock = 64;
+
+/// The names of the kernels over tiles, of a type of numbers and of edges.
+struct TiledKernelNames {
+  const char* forward;
+  const char* query_gradient;
+  const char* source_gradient;
+};
+
+template <class Layout, class Edges>
+constexpr TiledKernelNames tiled_kernel_names() {
+  return Edges::kIsBitmap ? Layout::kBitmapNames : Layout::kIntervalNames;
+}
 
 constexpr int num_blocks_for(int num_nodes, int nodes_of_block) {
   return (num_nodes + nodes_of_block - 1) / nodes_of_block;
@@ -180,4 +192,4 @@ EDGEWISE_DEVICE void copy_nodes(const AttentionArguments<T>& p, const T* from, c
   }
 }
 
-}  // namespace edgewise::kernels::device
+}  // namespace edgewise::kernels::gpu

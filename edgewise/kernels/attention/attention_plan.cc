@@ -19,7 +19,7 @@ std::string_view attention_path_name(AttentionPath path) {
     case AttentionPath::kRows:
       return "rows";
   }
-  fail("attention_path_name: path is {}, which is none", static_cast<int>(path));
+  fail("attention_path_name: path is {}, needs one of AttentionPath", static_cast<int>(path));
 }
 
 AttentionPlan::AttentionPlan(const RelationView& relation) : relation_(relation) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "edgewise/kernels/attention/bitmap_tiles_gpu.h"
+#include "edgewise/kernels/attention/bitmap_attention.h"
+#include "edgewise/kernels/attention/bitmap_tiles.h"
 #include "edgewise/kernels/attention/gradient_arguments_cuda.h"
-#include "edgewise/kernels/attention/tile_attention_gpu.h"
 
 // The tiles and edges of BitmapTiles. A tile is nodes from a list, and a bitmap for each row.
-namespace edgewise::kernels::device {
+namespace edgewise::kernels::gpu {
 
 /// The first `count` bits, at most 63.
 EDGEWISE_DEVICE std::uint64_t first_bits(int count) { return (std::uint64_t{1} << count) - 1; }
@@ -216,4 +216,4 @@ class BitmapSourceTiles {
   Shared& shared_;
 };
 
-}  // namespace edgewise::kernels::device
+}  // namespace edgewise::kernels::gpu

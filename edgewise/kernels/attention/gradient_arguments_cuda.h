@@ -9,7 +9,7 @@
 // The parts that the kernels of the backward pass over tiles share. Two kernels compute each weight again from the log
 // normalizer: one for the gradients of queries and edge biases, whose blocks have destinations, and one for the
 // gradients of keys and values, whose blocks have sources. So each sum belongs to one block, and has one order.
-namespace edgewise::kernels::device {
+namespace edgewise::kernels::gpu {
 
 inline constexpr int kRowsOfTile = 32;  // the tiles of a block of sources have so many rows
 static_assert(kRowsOfTile == kWarpSize);
@@ -148,4 +148,4 @@ struct RowRecords {
   }
 };
 
-}  // namespace edgewise::kernels::device
+}  // namespace edgewise::kernels::gpu

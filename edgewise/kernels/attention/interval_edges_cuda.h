@@ -6,7 +6,7 @@
 #include "edgewise/kernels/attention/gradient_arguments_cuda.h"
 
 // The tiles and edges of relations in the interval form. A tile is consecutive sources, or consecutive rows.
-namespace edgewise::kernels::device {
+namespace edgewise::kernels::gpu {
 
 /// The edges of a row in a tile: an interval of columns. A row that does not exist is empty.
 struct IntervalRow {
@@ -307,4 +307,4 @@ class IntervalSourceTiles {
   int end_;
 };
 
-}  // namespace edgewise::kernels::device
+}  // namespace edgewise::kernels::gpu

@@ -3,10 +3,10 @@
 
 #include <limits>
 
-#include "edgewise/kernels/device/device.h"
+#include "edgewise/kernels/gpu/device.h"
 
 // The softmax of the kernels of attention. Scores are in units of log2(e), because devices compute powers of 2.
-namespace edgewise::kernels::device {
+namespace edgewise::kernels::gpu {
 
 inline constexpr float kLog2E = 1.4426950408889634f;
 inline constexpr float kLn2 = 0.6931471805599453f;
@@ -40,4 +40,4 @@ struct OnlineSoftmax {
   EDGEWISE_DEVICE float inverse_sum() const { return sum == 0 ? 0.0f : 1 / sum; }
 };
 
-}  // namespace edgewise::kernels::device
+}  // namespace edgewise::kernels::gpu

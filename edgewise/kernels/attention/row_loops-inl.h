@@ -150,7 +150,7 @@ HWY_INLINE void sum_rows(const float* coefficient, const GatheredRows& rows, std
       return sum_columns<2>(coefficient, rows, k, out);
     case 1:
       return sum_columns<1>(coefficient, rows, k, out);
-    default:
+    default:  // no columns are left
       return;
   }
 }

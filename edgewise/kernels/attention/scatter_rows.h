@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "edgewise/base/bfloat16.h"
+#include "edgewise/device/stream.h"
 
 namespace edgewise::kernels {
 
@@ -20,6 +21,12 @@ struct ScatterRows {
 
 template <typename T>
 void scatter_rows(const ScatterRows<T>& p);
+
+/// Begins scatter_rows() on a GPU in `stream`. All pointers are to memory of the device. p.from and the rows p.to[r]
+/// are multiples of 16 bytes. It is fastest if the columns, the stride and the offset are multiples of 4. The results
+/// have the bits of the CPU, except that every NaN of BFloat16 may be another NaN.
+template <typename T>
+void scatter_rows(const ScatterRows<T>& p, device::Stream stream);
 
 namespace reference {
 

@@ -10,15 +10,15 @@
 #include "edgewise/graph/relation_view.h"
 #include "edgewise/kernels/attention/attention.h"
 #include "edgewise/kernels/attention/online_softmax_cuda.h"
-#include "edgewise/kernels/device/device.h"
-#include "edgewise/kernels/device/reductions.h"
 #include "edgewise/kernels/dropout/dropout.h"
+#include "edgewise/kernels/gpu/device.h"
+#include "edgewise/kernels/gpu/reductions.h"
 
 // The parts that the kernels of attention over CSR rows share. A group of kLanes consecutive lanes computes a row of a
 // head. It loads the keys and values of kEdgesOfStep edges at a time, and each lane 16 bytes of each of them. Lane i of
 // a group computes the score of edge i % kEdgesOfStep. The groups of a warp are heads of the same row if possible, so
 // that a warp loads contiguous memory and its groups have equally many edges.
-namespace edgewise::kernels::device {
+namespace edgewise::kernels::gpu {
 
 inline constexpr int kEdgesOfStep = 4;
 inline constexpr int kThreadsOfSparseBlock = 128;
@@ -260,4 +260,4 @@ EDGEWISE_DEVICE void load_step(const SparseArguments<T>& p, const TensorPair<T>&
   }
 }
 
-}  // namespace edgewise::kernels::device
+}  // namespace edgewise::kernels::gpu

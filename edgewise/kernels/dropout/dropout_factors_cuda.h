@@ -4,11 +4,11 @@
 #include <cstdint>
 
 #include "edgewise/base/random.h"
-#include "edgewise/kernels/device/device.h"
-#include "edgewise/kernels/device/floats4.h"
 #include "edgewise/kernels/dropout/dropout.h"
+#include "edgewise/kernels/gpu/device.h"
+#include "edgewise/kernels/gpu/floats4.h"
 
-namespace edgewise::kernels::device {
+namespace edgewise::kernels::gpu {
 
 /// Computes the factors of the values of a flat array on the device: value i has word i % 4 of Philox block i / 4.
 class DropoutFactors {
@@ -60,4 +60,4 @@ class DropoutFactors {
   std::uint64_t stream_;
 };
 
-}  // namespace edgewise::kernels::device
+}  // namespace edgewise::kernels::gpu

@@ -4,7 +4,9 @@
 #include <cstdint>
 
 #include "edgewise/base/random.h"
+#include "edgewise/device/stream.h"
 #include "edgewise/kernels/dropout/dropout.h"
+#include "edgewise/kernels/embedding/token_groups.h"
 
 // Token embeddings plus positions, on raw memory, for float and double. Shapes: T = tokens, C = vocabulary,
 // P = positions, M = size of an embedding.
@@ -63,6 +65,17 @@ void embed_forward(const EmbedForward<T>& p);
 /// Adds the gradients of equal tokens in the order of `tokens` on any number of threads.
 template <typename T>
 void embed_backward(const EmbedBackward<T>& p);
+
+/// Begins embed_forward() on a GPU in `stream`, for T = float. All pointers are to memory of the device, and those to
+/// matrices are multiples of 16 bytes. The results have the bits of the CPU. A size that is a multiple of 4 is fastest.
+template <typename T>
+void embed_forward(const EmbedForward<T>& p, device::Stream stream);
+
+/// Begins embed_backward() in `stream`, under the conditions of embed_forward(), for tokens that group_tokens() has
+/// grouped; p.tokens is not read. A warp adds the gradients of equal tokens one after the other, so that the time is at
+/// least in proportion to the largest group.
+template <typename T>
+void embed_backward(const EmbedBackward<T>& p, const TokenGroupsView& groups, device::Stream stream);
 
 namespace reference {
 template <typename T>

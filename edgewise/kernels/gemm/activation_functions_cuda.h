@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+#include <stdexcept>
+#include <string>
 #include <type_traits>
 
-#include "edgewise/kernels/device/device.h"
-#include "edgewise/kernels/device/exponential.h"
+#include "edgewise/kernels/dropout/dropout_factors_cuda.h"
 #include "edgewise/kernels/gemm/activation.h"
+#include "edgewise/kernels/gpu/columns.h"
+#include "edgewise/kernels/gpu/device.h"
+#include "edgewise/kernels/gpu/exponential.h"
 
 // Activations and their derivatives. GELU and SiLU are x F(x), where F is a distribution function: of the normal and of
 // the logistic distribution. Both are symmetric, so F follows from the probability of numbers beyond |x|, its tail.
-namespace edgewise::kernels::device {
+namespace edgewise::kernels::gpu {
 
 /// Calls call(std::integral_constant<GemmActivation, activation>()).
 template <class Call>
@@ -24,6 +29,8 @@ void with_activation(GemmActivation activation, Call call) {
     case GemmActivation::kSilu:
       return call(std::integral_constant<GemmActivation, GemmActivation::kSilu>());
   }
+  throw std::invalid_argument("activate: activation is " + std::to_string(static_cast<int>(activation)) +
+                              ", needs one of GemmActivation");
 }
 
 /// A distribution function F and its density at a number.
@@ -84,4 +91,21 @@ EDGEWISE_DEVICE float activation_derivative(float x) {
   return fused_multiply_add(x, at.density, at.function);
 }
 
-}  // namespace edgewise::kernels::device
+/// Applies the dropout of a flat array to the values of `columns` of a row, whose first one is value `begin` of the
+/// array.
+template <class Columns>
+EDGEWISE_DEVICE void apply_dropout(const DropoutFactors& dropout, std::int64_t begin, const Columns& columns,
+                                   float (&value)[Columns::kSize]) {
+  if constexpr (Columns::kSize == 1) {
+    value[0] *= dropout.one(begin + columns.first);
+  } else {
+    EDGEWISE_UNROLL
+    for (int i = 0; i < Columns::kSize; i += kChunk) {
+      const Floats4 factors = dropout.aligned_chunk(begin + columns.at(i));
+      EDGEWISE_UNROLL
+      for (int j = 0; j < kChunk; ++j) value[i + j] *= factors.at[j];
+    }
+  }
+}
+
+}  // namespace edgewise::kernels::gpu

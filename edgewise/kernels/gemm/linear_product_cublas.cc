@@ -8,8 +8,8 @@
 #include <tuple>
 #include <type_traits>
 
-#include "edgewise/kernels/device/memory.h"
-#include "edgewise/kernels/gemm/linear_product_gpu.h"
+#include "edgewise/device/memory.h"
+#include "edgewise/kernels/gemm/linear_product.h"
 
 namespace edgewise::kernels {
 namespace {

@@ -4,14 +4,14 @@
 #include <cstdint>
 #include <limits>
 
-#include "edgewise/kernels/device/columns.h"
-#include "edgewise/kernels/device/device.h"
-#include "edgewise/kernels/device/exponential.h"
-#include "edgewise/kernels/device/reductions.h"
+#include "edgewise/kernels/gpu/columns.h"
+#include "edgewise/kernels/gpu/device.h"
+#include "edgewise/kernels/gpu/exponential.h"
+#include "edgewise/kernels/gpu/reductions.h"
 #include "edgewise/kernels/loss/softmax_loss.h"
 
 // The parts that the kernels of losses share.
-namespace edgewise::kernels::device {
+namespace edgewise::kernels::gpu {
 
 inline constexpr float kLowestLogit = -std::numeric_limits<float>::infinity();
 
@@ -139,4 +139,4 @@ EDGEWISE_DEVICE float compute_loss(const SmoothedTarget& target, int num_tokens,
   return static_cast<float>(loss - target.other_probability * (row.sum + num_others * label_log_probability));
 }
 
-}  // namespace edgewise::kernels::device
+}  // namespace edgewise::kernels::gpu

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "edgewise/device/stream.h"
+
 // Reduces the logits of an output projection by tiles of the vocabulary, so that memory never holds all logits.
 // Shapes: R = rows, N = columns (tokens) of a tile.
 
@@ -51,6 +53,15 @@ struct LogitsTile {
 
 /// Adds a tile to the accumulators. The caller must pass the tiles of a row in ascending order of tokens.
 void reduce_logits_tile(const LogitsTile& p);
+
+/// The largest LogSumExpTopK::capacity that reduce_logits_tile() accepts on a GPU.
+inline constexpr int kMaxTopTokens = 64;
+
+/// Begins reduce_logits_tile() on a GPU in `stream`. All pointers are to memory of the device, logits to multiples of
+/// 16 bytes, and a row has fewer than 2^31 columns. The results have the same bits in every run, and the sums a
+/// relative error of about 1e-6. A tile may have all tokens. The time of a row grows where hundreds of logits are as
+/// large as one of the k largest.
+void reduce_logits_tile(const LogitsTile& p, device::Stream stream);
 
 namespace reference {
 void reduce_logits_tile(const LogitsTile& p);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "edgewise/device/stream.h"
 #include "edgewise/kernels/loss/softmax_loss.h"
 
 // Shapes: P = pairs of rows, C = classes (the vocabulary).
@@ -29,6 +30,10 @@ struct RDropLoss {
 
 template <typename Gradient>
 void rdrop_loss(const RDropLoss<Gradient>& problem);
+
+/// Begins rdrop_loss() on a GPU in `stream`, under the conditions of softmax_loss() and with its passes over memory.
+template <typename Gradient>
+void rdrop_loss(const RDropLoss<Gradient>& problem, device::Stream stream);
 
 namespace reference {
 template <typename Gradient>

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "edgewise/device/stream.h"
+
 // Shapes: R = rows (tokens), C = classes (the vocabulary).
 
 namespace edgewise::kernels {
@@ -31,6 +33,13 @@ struct SoftmaxLoss {
 
 template <typename Gradient>
 void softmax_loss(const SoftmaxLoss<Gradient>& problem);
+
+/// Begins softmax_loss() on a GPU in `stream`. All pointers are to memory of the device, logits and gradients to
+/// multiples of 16 bytes, and a row has fewer than 2^31 columns. The result has the same bits in every run. Reads the
+/// logits twice, the second time mostly from the cache, and writes only the results. Only a gradient of floats may be
+/// `logits`.
+template <typename Gradient>
+void softmax_loss(const SoftmaxLoss<Gradient>& problem, device::Stream stream);
 
 namespace reference {
 template <typename Gradient>

@@ -4,11 +4,11 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "edgewise/kernels/device/floats4.h"
-#include "edgewise/kernels/device/reductions.h"
+#include "edgewise/kernels/gpu/floats4.h"
+#include "edgewise/kernels/gpu/reductions.h"
 #include "edgewise/kernels/norm/add_norm.h"
 
-namespace edgewise::kernels::device {
+namespace edgewise::kernels::gpu {
 
 /// Divides the threads of a block into groups of kWarps warps. A group computes a row, whose numbers stay in registers:
 /// a lane has kChunks chunks, and neighbouring lanes have neighbouring chunks.
@@ -79,4 +79,4 @@ struct FloatNormFormula {
   float epsilon_outside;
 };
 
-}  // namespace edgewise::kernels::device
+}  // namespace edgewise::kernels::gpu

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "edgewise/base/bfloat16.h"
+#include "edgewise/device/stream.h"
 #include "edgewise/graph/relation_view.h"
 
 // Copies and sums of the rows of matrices of M columns. T is float or BFloat16.
@@ -28,6 +29,19 @@ struct SumRows {
   T* to;          // [D, M]
   std::int64_t size;
 };
+
+/// Begins on a GPU in `stream`. All pointers are to memory of the device, and those to matrices are multiples of 16
+/// bytes. A size that is a multiple of 4 is fastest. The results have the bits of the reference, except that every NaN
+/// of BFloat16 may be another NaN.
+template <typename T>
+void gather_rows(const IndexedRows<T>& p, device::Stream stream);
+template <typename T>
+void place_rows(const IndexedRows<T>& p, device::Stream stream);
+
+/// Begins under the conditions of gather_rows(). The pointers of `relation` are to memory of the device, too. Takes
+/// time in proportion to the edges of the largest row, because a warp adds one number after the other.
+template <typename T>
+void sum_rows(const SumRows<T>& p, const RelationView& relation, device::Stream stream);
 
 namespace reference {
 

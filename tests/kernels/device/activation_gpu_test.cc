@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/kernels/gemm/activation_gpu.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,11 +11,12 @@
 
 #include "edgewise/base/bfloat16.h"
 #include "edgewise/base/random.h"
-#include "edgewise/kernels/device/buffer.h"
 #include "edgewise/kernels/dropout/dropout.h"
 #include "edgewise/kernels/gemm/activation.h"
-#include "tests/kernels/device/host_buffer.h"
+#include "edgewise/kernels/gemm/linear_gradient.h"
 #include "tests/kernels/device/schedules.h"
+#include "tests/kernels/host_buffer.h"
+#include "tests/support/device_buffer.h"
 
 namespace edgewise::kernels {
 namespace {
@@ -289,7 +288,7 @@ TYPED_TEST(ActivationOnGpus, GivesTheSameBitsInEverySchedule) {
     p.dropout = kDropout;
     const GradientResult<TypeParam> expected = run_activation_gradient(p, grad_out);
     const std::vector<TypeParam> expected_out = run_activation(grad_out, GemmActivation::kSilu, kDropout);
-    device::for_each_schedule([&] {
+    gpu::for_each_schedule([&] {
       const GradientResult<TypeParam> actual = run_activation_gradient(p, grad_out);
       EXPECT_TRUE(actual.grad_x == expected.grad_x);
       EXPECT_TRUE(actual.grad_bias == expected.grad_bias);

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/kernels/optimiser/adam_gpu.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -8,9 +6,10 @@
 #include <optional>
 #include <vector>
 
-#include "edgewise/kernels/device/buffer.h"
-#include "tests/kernels/device/random_numbers.h"
+#include "edgewise/kernels/optimiser/adam.h"
 #include "tests/kernels/device/schedules.h"
+#include "tests/kernels/random_numbers.h"
+#include "tests/support/device_buffer.h"
 
 namespace edgewise::kernels {
 namespace {
@@ -182,7 +181,7 @@ TEST(SumSquaresOnGpu, MatchesTheSumInDouble) {
 TEST(SumSquaresOnGpu, GivesTheSameBitsInEverySchedule) {
   const std::vector<float> values = normal_numbers<float>(kSquaresOfPart + 70, 1);
   const double expected = sum_on_device(values);
-  device::for_each_schedule([&] { EXPECT_EQ(sum_on_device(values), expected); });
+  gpu::for_each_schedule([&] { EXPECT_EQ(sum_on_device(values), expected); });
 }
 
 struct Division {

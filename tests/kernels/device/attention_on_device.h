@@ -6,9 +6,9 @@
 #include <type_traits>
 #include <vector>
 
-#include "edgewise/kernels/device/buffer.h"
 #include "tests/kernels/attention_problem.h"
 #include "tests/kernels/device/relation_on_device.h"
+#include "tests/support/device_buffer.h"
 
 // Runs AttentionProblem, whose tensors lie in memory of the host, by kernels for GPUs.
 namespace edgewise::kernels {

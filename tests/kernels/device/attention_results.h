@@ -11,7 +11,7 @@
 #include "edgewise/graph/builders.h"
 #include "edgewise/graph/relation_ops.h"
 #include "tests/kernels/attention_problem.h"
-#include "tests/kernels/device/random_numbers.h"
+#include "tests/kernels/random_numbers.h"
 
 // Compares results of kernels of attention, for the tests of several kernels.
 namespace edgewise::kernels {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/kernels/device/emulator/emulator.h"
+#include "tests/emulator/emulator.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,14 +13,14 @@
 #include <vector>
 
 #include "edgewise/base/threads.h"
-#include "edgewise/kernels/device/buffer.h"
-#include "edgewise/kernels/device/emulator/launch_record.h"
-#include "edgewise/kernels/device/emulator/shared_memory_limit.h"
-#include "edgewise/kernels/device/reductions.h"
+#include "edgewise/kernels/gpu/reductions.h"
+#include "tests/emulator/launch_record.h"
+#include "tests/emulator/shared_memory_limit.h"
 #include "tests/kernels/device/schedules.h"
 #include "tests/kernels/device/test_kernel.h"
+#include "tests/support/device_buffer.h"
 
-namespace edgewise::kernels::device {
+namespace edgewise::kernels::gpu {
 namespace {
 
 using emulator::KernelFault;
@@ -194,12 +194,12 @@ TEST(Emulator, RefusesAKernelThatNeedsMoreSharedMemoryThanTheGpuHas) {
 }
 
 TEST(Emulator, ReportsACopyOfOrdinaryMemoryOfTheHost) {
-  Buffer<float> buffer(2);
+  device::Buffer<float> buffer(2);
   std::vector<float> values(2);
-  EXPECT_THROW(begin_copy(buffer.data(), values.data(), 8, Stream()), KernelFault);
-  EXPECT_THROW(begin_copy(values.data(), buffer.data(), 8, Stream()), KernelFault);
-  EXPECT_THROW(begin_copy(buffer.data() + 1, buffer.data(), 8, Stream()), KernelFault);
-  EXPECT_NO_THROW(begin_copy(buffer.data() + 1, buffer.data(), 4, Stream()));
+  EXPECT_THROW(begin_copy(buffer.data(), values.data(), 8, device::Stream()), KernelFault);
+  EXPECT_THROW(begin_copy(values.data(), buffer.data(), 8, device::Stream()), KernelFault);
+  EXPECT_THROW(begin_copy(buffer.data() + 1, buffer.data(), 8, device::Stream()), KernelFault);
+  EXPECT_NO_THROW(begin_copy(buffer.data() + 1, buffer.data(), 4, device::Stream()));
 }
 
 TEST(Emulator, SharedMemoryIsUndefinedAtFirst) {
@@ -357,4 +357,4 @@ TEST(Emulator, ACopyLeavesItsBytesUndefinedUntilItIsComplete) {
 #endif
 
 }  // namespace
-}  // namespace edgewise::kernels::device
+}  // namespace edgewise::kernels::gpu

@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "edgewise/graph/relation_ops.h"
-#include "edgewise/kernels/attention/interval_attention_gpu.h"
-#include "edgewise/kernels/device/buffer.h"
+#include "edgewise/kernels/attention/interval_attention.h"
 #include "tests/kernels/attention_cases.h"
 #include "tests/kernels/device/attention_on_device.h"
 #include "tests/kernels/device/schedules.h"
+#include "tests/support/device_buffer.h"
 #include "tests/support/relation_zoo.h"
 
 namespace edgewise::kernels {
@@ -120,7 +120,7 @@ TYPED_TEST(IntervalAttentionBackward, GivesTheSameBitsInEverySchedule) {
     const AttentionResult<TypeParam> expected = run(problem);
     expect_gradients_near_reference(problem, expected);
 
-    device::for_each_schedule([&] {
+    gpu::for_each_schedule([&] {
       const AttentionResult<TypeParam> actual = run(problem);
       EXPECT_TRUE(actual.grad_query == expected.grad_query);
       EXPECT_TRUE(actual.grad_key == expected.grad_key);

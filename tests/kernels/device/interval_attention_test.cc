@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "edgewise/kernels/attention/interval_attention.h"
+
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -10,7 +12,6 @@
 
 #include "edgewise/base/random.h"
 #include "edgewise/graph/relation_ops.h"
-#include "edgewise/kernels/attention/interval_attention_gpu.h"
 #include "tests/kernels/attention_cases.h"
 #include "tests/kernels/device/attention_on_device.h"
 #include "tests/kernels/device/schedules.h"
@@ -144,7 +145,7 @@ TYPED_TEST(IntervalAttention, GivesTheSameBitsInEverySchedule) {
     const AttentionResult<TypeParam> expected = run(problem, *intervals);
     expect_forward_near(expected, problem.run_in_double());
 
-    device::for_each_schedule([&] {
+    gpu::for_each_schedule([&] {
       const AttentionResult<TypeParam> actual = run(problem, *intervals);
       EXPECT_TRUE(actual.out == expected.out);
       EXPECT_TRUE(actual.log_normalizer == expected.log_normalizer);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/kernels/device/launch_graph.h"
+#include "edgewise/device/launch_graph.h"
 
 #include <gtest/gtest.h>
 
@@ -7,14 +7,14 @@
 #include <stdexcept>
 #include <vector>
 
-#include "edgewise/kernels/device/buffer.h"
-#include "edgewise/kernels/gemm/activation_gpu.h"
+#include "edgewise/kernels/gemm/activation.h"
+#include "tests/support/device_buffer.h"
 
-namespace edgewise::kernels::device {
+namespace edgewise::kernels::gpu {
 namespace {
 
 /// Begins to replace negative numbers by zero, in a copy of `x`.
-void begin_relu(const Buffer<float>& x, Buffer<float>& out, Stream stream) {
+void begin_relu(const device::Buffer<float>& x, device::Buffer<float>& out, device::Stream stream) {
   begin_copy(out.data(), x.data(), x.size() * sizeof(float), stream);
   activate(ActivationForward<float>{.activation = GemmActivation::kRelu,
                                     .count = static_cast<std::int64_t>(out.size()),
@@ -26,27 +26,27 @@ void begin_relu(const Buffer<float>& x, Buffer<float>& out, Stream stream) {
 
 class LaunchGraphs : public testing::Test {
  protected:
-  ~LaunchGraphs() override { destroy_stream(stream_); }
+  ~LaunchGraphs() override { device::destroy_stream(stream_); }
 
   void assign(const std::vector<float>& values) { x_.assign(values); }
 
-  LaunchGraph record_relu() {
+  device::LaunchGraph record_relu() {
     return LaunchGraph::record(stream_, [&] { begin_relu(x_, out_, stream_); });
   }
 
-  Stream stream_ = create_stream();
-  Buffer<float> x_ = Buffer<float>(std::vector<float>{1, -1, 2});
-  Buffer<float> out_ = Buffer<float>(std::vector<float>{7, 7, 7});
+  device::Stream stream_ = device::create_stream();
+  device::Buffer<float> x_ = device::Buffer<float>(std::vector<float>{1, -1, 2});
+  device::Buffer<float> out_ = device::Buffer<float>(std::vector<float>{7, 7, 7});
 };
 
 TEST_F(LaunchGraphs, RecordsKernelsAndCopiesWithoutRunningThem) {
-  const LaunchGraph graph = record_relu();
+  const device::LaunchGraph graph = record_relu();
 
   EXPECT_EQ(out_.read(stream_), (std::vector<float>{7, 7, 7}));
 }
 
 TEST_F(LaunchGraphs, RunsInOrderOnTheContentOfTheMemory) {
-  const LaunchGraph graph = record_relu();
+  const device::LaunchGraph graph = record_relu();
   for (const std::vector<float>& values : {std::vector<float>{-3, 4, -5}, {6, -7, 8}}) {
     assign(values);
 
@@ -70,4 +70,4 @@ TEST_F(LaunchGraphs, AnErrorEndsTheRecording) {
 }
 
 }  // namespace
-}  // namespace edgewise::kernels::device
+}  // namespace edgewise::kernels::gpu

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "edgewise/kernels/device/emulator/launch_record.h"
+#include "tests/emulator/launch_record.h"
 
-namespace edgewise::kernels::device {
+namespace edgewise::kernels::gpu {
 namespace {
 
 class LaunchedKernels : public testing::Environment {
@@ -32,4 +32,4 @@ class LaunchedKernels : public testing::Environment {
     testing::AddGlobalTestEnvironment(new LaunchedKernels);
 
 }  // namespace
-}  // namespace edgewise::kernels::device
+}  // namespace edgewise::kernels::gpu

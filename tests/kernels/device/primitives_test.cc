@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/kernels/device/conformance/primitives.h"
+#include "tests/kernels/device/conformance/primitives.h"
 
 #include <gtest/gtest.h>
 
@@ -8,12 +8,12 @@
 #include <limits>
 #include <vector>
 
-#include "edgewise/kernels/device/conformance/conformance.h"
 #include "edgewise/kernels/dropout/dropout.h"
+#include "tests/kernels/device/conformance/conformance.h"
 #include "tests/kernels/device/schedules.h"
 #include "tests/kernels/device/test_kernel.h"
 
-namespace edgewise::kernels::device::conformance {
+namespace edgewise::kernels::gpu::conformance {
 namespace {
 
 std::uint32_t half(std::uint32_t word, int i) { return word >> 16 * i & 0xFFFF; }
@@ -296,4 +296,4 @@ TEST(Conformance, PrintsALineForEachPrimitive) {
 }
 
 }  // namespace
-}  // namespace edgewise::kernels::device::conformance
+}  // namespace edgewise::kernels::gpu::conformance

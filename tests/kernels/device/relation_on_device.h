@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "edgewise/graph/relation_view.h"
-#include "edgewise/kernels/device/buffer.h"
+#include "tests/support/device_buffer.h"
 
 namespace edgewise::kernels {
 

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/kernels/rows/rows_gpu.h"
-
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -10,11 +8,11 @@
 
 #include "edgewise/base/random.h"
 #include "edgewise/graph/relation.h"
-#include "edgewise/kernels/attention/scatter_rows_gpu.h"
-#include "edgewise/kernels/device/buffer.h"
-#include "tests/kernels/device/random_numbers.h"
+#include "edgewise/kernels/rows/rows.h"
 #include "tests/kernels/device/relation_on_device.h"
 #include "tests/kernels/device/schedules.h"
+#include "tests/kernels/random_numbers.h"
+#include "tests/support/device_buffer.h"
 #include "tests/support/relation_zoo.h"
 
 namespace edgewise::kernels {
@@ -84,7 +82,7 @@ TYPED_TEST(RowsOnGpu, GiveTheSameSumsInEverySchedule) {
   view.row_begin = row_begin.data();
   const std::vector<TypeParam> from = normal_numbers<TypeParam>(26 * 132, 1);
   const std::vector<TypeParam> expected = this->sum(view, from, 132);
-  device::for_each_schedule([&] { EXPECT_TRUE(has_same_bits(this->sum(view, from, 132), expected)); });
+  gpu::for_each_schedule([&] { EXPECT_TRUE(has_same_bits(this->sum(view, from, 132), expected)); });
 }
 
 TYPED_TEST(RowsOnGpu, AreGatheredInAnyOrder) {
@@ -119,47 +117,12 @@ TYPED_TEST(RowsOnGpu, ArePlacedWithoutChangingOthers) {
   }
 }
 
-TYPED_TEST(RowsOnGpu, AreScatteredToPointersWithoutChangingOtherMemory) {
-  constexpr std::int64_t kRows = 5;
-  constexpr std::int64_t kRowMemory = 700;
-  struct Shape {
-    std::int64_t columns, stride, offset;
-  };
-  for (const Shape shape :
-       {Shape{1, 600, 9}, {33, 600, 8}, {64, 600, 12}, {516, 516, 4}, {516, 517, 4}, {520, 600, 3}}) {
-    const std::vector<float> from = normal_numbers<float>(kRows * shape.stride, 8);
-    const Buffer<float> from_buffer(from);
-    Buffer<TypeParam> memory(kRows * kRowMemory);
-    std::vector<TypeParam> expected = memory.read();
-    std::vector<TypeParam*> to, expected_to;
-    for (const std::int64_t slot : {3, 0, 4, 1, 2}) {
-      to.push_back(memory.data() + slot * kRowMemory);
-      expected_to.push_back(expected.data() + slot * kRowMemory);
-    }
-    const Buffer<TypeParam*> to_buffer(to);
-    const auto arguments = [&](const float* from_row, TypeParam* const* to_rows) {
-      return ScatterRows<TypeParam>{.rows = kRows,
-                                    .columns = shape.columns,
-                                    .from = from_row,
-                                    .stride = shape.stride,
-                                    .to = to_rows,
-                                    .offset = shape.offset};
-    };
-    reference::scatter_rows(arguments(from.data(), expected_to.data()));
-
-    scatter_rows(arguments(from_buffer.data(), to_buffer.data()), device::Stream());
-
-    ASSERT_TRUE(has_same_bits(memory.read(), expected)) << shape.columns << " columns at " << shape.offset;
-  }
-}
-
 TYPED_TEST(RowsOnGpu, MayBeNone) {
   const std::vector<EdgeIndex> row_begin = {0};
   RelationView view;
   view.row_begin = row_begin.data();
   EXPECT_TRUE(this->sum(view, {}, 4).empty());
   gather_rows(IndexedRows<TypeParam>{nullptr, nullptr, nullptr, 0, 4}, device::Stream());
-  scatter_rows(ScatterRows<TypeParam>{0, 4, nullptr, 4, nullptr, 0}, device::Stream());
 }
 
 }  // namespace

@@ -4,10 +4,10 @@
 #include <gtest/gtest.h>
 
 #ifndef EDGEWISE_CUDA
-#include "edgewise/kernels/device/emulator/schedule.h"
+#include "tests/emulator/schedule.h"
 #endif
 
-namespace edgewise::kernels::device {
+namespace edgewise::kernels::gpu {
 
 /// Calls test() in each order of the emulator, or once on a device.
 template <class Test>
@@ -23,4 +23,4 @@ void for_each_schedule(Test&& test) {
 #endif
 }
 
-}  // namespace edgewise::kernels::device
+}  // namespace edgewise::kernels::gpu

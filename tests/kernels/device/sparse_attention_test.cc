@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "edgewise/kernels/attention/sparse_attention.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -8,12 +10,11 @@
 
 #include "edgewise/graph/relation_ops.h"
 #include "edgewise/kernels/attention/row_plan.h"
-#include "edgewise/kernels/attention/sparse_attention_gpu.h"
-#include "edgewise/kernels/device/buffer.h"
 #include "tests/kernels/attention_cases.h"
 #include "tests/kernels/device/attention_on_device.h"
 #include "tests/kernels/device/attention_results.h"
 #include "tests/kernels/device/schedules.h"
+#include "tests/support/device_buffer.h"
 #include "tests/support/relation_zoo.h"
 
 namespace edgewise::kernels {
@@ -100,7 +101,7 @@ TYPED_TEST(SparseAttention, GivesTheSameBitsInEverySchedule) {
     const AttentionResult<TypeParam> expected = run(problem);
     expect_near_reference(expected, problem);
 
-    device::for_each_schedule([&] { expect_same_bits(run(problem), expected); });
+    gpu::for_each_schedule([&] { expect_same_bits(run(problem), expected); });
   }
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "edgewise/kernels/device/device.h"
+#include "edgewise/kernels/gpu/device.h"
 
-namespace edgewise::kernels::device {
+namespace edgewise::kernels::gpu {
 
 struct TestShared {
   alignas(16) float values[64];
@@ -23,7 +23,7 @@ struct TestKernel {
 
 template <class Body>
 void run(Body body, Grid grid = 1) {
-  launch(TestKernel<Body>{body}, grid, Stream());
+  launch(TestKernel<Body>{body}, grid, device::Stream());
 }
 
-}  // namespace edgewise::kernels::device
+}  // namespace edgewise::kernels::gpu

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "edgewise/base/bfloat16.h"
-#include "edgewise/kernels/device/stream.h"
+#include "edgewise/device/stream.h"
 
-namespace edgewise::kernels::device {
+namespace edgewise::kernels::gpu {
 
 /// out = a b^T.
 struct TileProduct {
@@ -17,6 +17,6 @@ struct TileProduct {
 };
 
 /// A model of a kernel, which multiplies on tensor cores. All pointers are to memory of the device.
-void tile_product(const TileProduct& p, Stream stream);
+void tile_product(const TileProduct& p, device::Stream stream);
 
-}  // namespace edgewise::kernels::device
+}  // namespace edgewise::kernels::gpu

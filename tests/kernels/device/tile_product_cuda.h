@@ -3,10 +3,10 @@
 
 #include <cstdint>
 
-#include "edgewise/kernels/device/device.h"
+#include "edgewise/kernels/gpu/device.h"
 #include "tests/kernels/device/tile_product.h"
 
-namespace edgewise::kernels::device {
+namespace edgewise::kernels::gpu {
 
 /// Each block computes 64 rows and columns of `out`, each warp 16 of the rows. A pipeline copies the next 32 columns of
 /// a and b while the warps multiply the present ones.
@@ -90,4 +90,4 @@ struct TileProductKernel : TileProduct {
   }
 };
 
-}  // namespace edgewise::kernels::device
+}  // namespace edgewise::kernels::gpu

@@ -5,12 +5,12 @@
 
 #include <vector>
 
-#include "edgewise/kernels/device/buffer.h"
-#include "tests/kernels/device/random_numbers.h"
 #include "tests/kernels/device/schedules.h"
 #include "tests/kernels/near.h"
+#include "tests/kernels/random_numbers.h"
+#include "tests/support/device_buffer.h"
 
-namespace edgewise::kernels::device {
+namespace edgewise::kernels::gpu {
 namespace {
 
 struct Sizes {
@@ -18,16 +18,16 @@ struct Sizes {
 };
 
 std::vector<float> run(const std::vector<BFloat16>& a, const std::vector<BFloat16>& b, Sizes sizes) {
-  const Buffer<BFloat16> a_buffer(a);
-  const Buffer<BFloat16> b_buffer(b);
-  Buffer<float> out(static_cast<std::size_t>(sizes.rows * sizes.columns));
+  const device::Buffer<BFloat16> a_buffer(a);
+  const device::Buffer<BFloat16> b_buffer(b);
+  device::Buffer<float> out(static_cast<std::size_t>(sizes.rows * sizes.columns));
   tile_product({.a = a_buffer.data(),
                 .b = b_buffer.data(),
                 .out = out.data(),
                 .rows = sizes.rows,
                 .columns = sizes.columns,
                 .depth = sizes.depth},
-               Stream());
+               device::Stream());
   return out.read();
 }
 
@@ -59,4 +59,4 @@ TEST(TileProduct, MatchesTheDefinitionInEverySchedule) {
 }
 
 }  // namespace
-}  // namespace edgewise::kernels::device
+}  // namespace edgewise::kernels::gpu

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "edgewise/options/layer_kinds.h"
+#include "edgewise/runtime/parameter_reader.h"
+#include "edgewise/runtime/weights.h"
+
+namespace edgewise {
+
+/// Reads the parameters of a Transformer from a file of parameters, and stores them as a Store does:
+///
+///     using Type = …;                                              // T of Weights<T>
+///     HeadLayout heads(const LayerOptions&);
+///     std::int64_t place(std::int64_t i, const HeadLayout&);       // of element i of a row of heads
+///     std::int64_t tile_size(std::int64_t vocabulary);             // columns of a tile of the output projection
+///     LinearOf<Type> linear(const WeightRows&, std::vector<float> bias);
+///     LinearOf<Type> output_projection(const WeightRows&, std::vector<float> bias);
+///     FloatsOf<Type> floats(std::vector<float>);
+template <class Store>
+class WeightPacker {
+  using T = typename Store::Type;
+  using Linear = LinearOf<T>;
+
+ public:
+  WeightPacker(const TransformerOptions& options, const SafetensorsFile& file, const std::string& file_name,
+               const StopRequest* stop, Store& store)
+      : options_(options), stop_(stop), store_(store), heads_(store.heads(options)), reader_(file, file_name, stop) {
+    for (std::int64_t i = 0; i < options.size; ++i) head_places_.push_back(store.place(i, heads_));
+  }
+
+  Weights<T> pack() {
+    Weights<T> weights;
+    weights.options = options_;
+    weights.heads = heads_;
+    read_embeddings(weights);
+    if (options_.num_learned_positions() > 0) {
+      weights.input_positions = read_positions("input_positions.weight");
+      weights.output_positions = read_positions("output_positions.weight");
+    }
+    for (std::int64_t i = 0; i < num_layers(options_.encoder_layers); ++i) {
+      const std::string layer = layer_prefix("encoder", i);
+      weights.encoder.push_back({read_self_attention(layer), read_feed_forward(layer)});
+    }
+    for (std::int64_t i = 0; i < num_layers(options_.decoder_layers); ++i) {
+      const std::string layer = layer_prefix("decoder", i);
+      weights.decoder.push_back({read_self_attention(layer), read_cross_attention(layer), read_feed_forward(layer)});
+    }
+    if (is_universal()) {
+      const std::int64_t width = options_.universal.filter_width;
+      weights.encoder_filter = read_filter("encoder.filter", NeighbourWindow::centred(width));
+      weights.decoder_filter = read_filter("decoder.filter", NeighbourWindow::causal(width));
+      const AdaptiveSides adaptive = options_.universal.adaptive;
+      if (encoder_adapts(adaptive)) weights.encoder_halting = read_halting("encoder.halting");
+      if (decoder_adapts(adaptive)) weights.decoder_halting = read_halting("decoder.halting");
+    }
+    if (options_.final_norm) {
+      weights.encoder_norm = read_norm("encoder.norm");
+      weights.decoder_norm = read_norm("decoder.norm");
+    }
+    reader_.expect_all_read();
+    return weights;
+  }
+
+ private:
+  // A Universal Transformer has one layer on each side, for all steps.
+  bool is_universal() const { return options_.kind == ModelKind::kUniversal; }
+  std::int64_t num_layers(std::int64_t count) const { return is_universal() ? 1 : count; }
+  std::string layer_prefix(const std::string& side, std::int64_t index) const {
+    return is_universal() ? side + ".layer." : side + ".layers." + std::to_string(index) + ".";
+  }
+
+  DepthwiseFilter read_filter(const std::string& name, NeighbourWindow window) {
+    if (options_.universal.transition == Transition::kFeedForward) return {};
+    return {reader_.read(name + ".weight", {window.width(), options_.size}), window};
+  }
+
+  HaltingParameters read_halting(const std::string& name) {
+    return {read_norm_parameters(name + ".norm"), reader_.read(name + ".linear.weight", {1, options_.size}),
+            reader_.read(name + ".linear.bias", {1}).front()};
+  }
+
+  NormOf<T> read_norm(const std::string& name) {
+    NormParameters norm = read_norm_parameters(name);
+    return {store_.floats(std::move(norm.gain)), store_.floats(std::move(norm.bias)), norm.formula};
+  }
+
+  NormParameters read_norm_parameters(const std::string& name) {
+    return {reader_.read(name + ".gain", {options_.size}), reader_.read(name + ".bias", {options_.size}),
+            norm_formula<kernels::NormFormula>(options_.norm, options_.size, options_.norm_epsilon)};
+  }
+
+  Linear read_linear(const std::string& name, std::int64_t in, std::int64_t out) {
+    const WeightMatrix weight = reader_.read_matrix(name + ".weight", out, in);
+    return store_.linear(weight.all_rows(), reader_.read(name + ".bias", {out}));
+  }
+
+  // Returns a row of heads with padding.
+  std::vector<float> pad_heads(const std::vector<float>& values) const {
+    std::vector<float> padded(static_cast<std::size_t>(heads_.width()));
+    for (std::size_t i = 0; i < values.size(); ++i) padded[static_cast<std::size_t>(head_places_[i])] = values[i];
+    return padded;
+  }
+
+  // Reads several projections and joins them into one, whose result has the results of all of them.
+  Linear read_projections(const std::string& name, std::initializer_list<const char*> parts) {
+    WeightMatrix weight;
+    std::vector<float> bias;
+    for (const char* part : parts) {
+      const std::string prefix = name + "." + part;
+      weight.append(reader_.read_matrix(prefix + ".weight", options_.size, options_.size)
+                        .place_rows(head_places_, heads_.width()));
+      if (!options_.attention_bias) continue;
+      const std::vector<float> part_bias = pad_heads(reader_.read(prefix + ".bias", {options_.size}));
+      bias.insert(bias.end(), part_bias.begin(), part_bias.end());
+    }
+    return store_.linear(weight.all_rows(), std::move(bias));
+  }
+
+  Linear read_attention_output(const std::string& name) {
+    const WeightMatrix weight = reader_.read_matrix(name + ".output.weight", options_.size, options_.size)
+                                    .place_columns(head_places_, heads_.width());
+    std::vector<float> bias;
+    if (options_.attention_bias) bias = reader_.read(name + ".output.bias", {options_.size});
+    return store_.linear(weight.all_rows(), std::move(bias));
+  }
+
+  void read_common_attention_parameters(const std::string& name, AttentionParameters<T>& attention) {
+    attention.output = read_attention_output(name);
+    attention.norm = read_norm(name + "_norm");
+    if (options_.score == ScoreKind::kAdditive) {
+      attention.score_vector =
+          store_.floats(pad_heads(reader_.read(name + ".score_vector", {options_.heads, heads_.head_size})));
+    }
+  }
+
+  AttentionParameters<T> read_self_attention(const std::string& layer) {
+    AttentionParameters<T> attention;
+    attention.query_key_value = read_projections(layer + "self_attention", {"query", "key", "value"});
+    read_common_attention_parameters(layer + "self_attention", attention);
+    return attention;
+  }
+
+  AttentionParameters<T> read_cross_attention(const std::string& layer) {
+    AttentionParameters<T> attention;
+    attention.query = read_projections(layer + "cross_attention", {"query"});
+    attention.key_value = read_projections(layer + "cross_attention", {"key", "value"});
+    read_common_attention_parameters(layer + "cross_attention", attention);
+    return attention;
+  }
+
+  FeedForwardParameters<T> read_feed_forward(const std::string& layer) {
+    return {read_linear(layer + "feed_forward.inner", options_.size, options_.feed_forward),
+            read_linear(layer + "feed_forward.outer", options_.feed_forward, options_.size),
+            read_norm(layer + "feed_forward_norm")};
+  }
+
+  typename Weights<T>::Table read_positions(const std::string& name) {
+    return {store_.floats(reader_.read(name, {options_.max_positions, options_.size})), options_.max_positions};
+  }
+
+  void read_embeddings(Weights<T>& weights) {
+    const std::int64_t num_inputs = options_.input_vocabulary;
+    const std::int64_t num_outputs = options_.output_vocabulary;
+    WeightMatrix input = reader_.read_matrix("input_embedding.weight", num_inputs, options_.size);
+    if (options_.tying == Tying::kAll) {
+      pack_output_projection(weights, input);
+    } else {
+      WeightMatrix output = reader_.read_matrix("output_embedding.weight", num_outputs, options_.size);
+      if (options_.tying == Tying::kNone) {
+        pack_output_projection(weights, reader_.read_matrix("generator.weight", num_outputs, options_.size));
+      } else {
+        pack_output_projection(weights, output);
+      }
+      weights.own_output_embedding = {store_.floats(output.take_floats()), num_outputs};
+    }
+    weights.input_embedding = {store_.floats(input.take_floats()), num_inputs};
+  }
+
+  void pack_output_projection(Weights<T>& weights, const WeightMatrix& table) {
+    const std::vector<float> bias = reader_.read("generator.bias", {options_.output_vocabulary});
+    weights.tile_size = store_.tile_size(options_.output_vocabulary);
+    for (std::int64_t first = 0; first < options_.output_vocabulary; first += weights.tile_size) {
+      throw_if_set(stop_);
+      const std::int64_t count = std::min(weights.tile_size, options_.output_vocabulary - first);
+      const std::span biases = std::span(bias).subspan(first, count);
+      weights.output_projection.push_back(
+          store_.output_projection(table.some_rows(first, count), {biases.begin(), biases.end()}));
+    }
+  }
+
+  const TransformerOptions& options_;
+  const StopRequest* stop_;
+  Store& store_;
+  HeadLayout heads_;
+  std::vector<std::int64_t> head_places_;  // [M], the index of each element of a row of heads in a row with padding
+  ParameterReader reader_;
+};
+
+}  // namespace edgewise

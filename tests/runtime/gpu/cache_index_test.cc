@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/runtime/gpu/cache_index.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <vector>
+
+namespace edgewise {
+namespace {
+
+std::vector<NodeIndex> entries_of_row(const EntryLists& lists, std::size_t row) {
+  return {lists.entries.begin() + lists.row_begin[row], lists.entries.begin() + lists.row_begin[row + 1]};
+}
+
+TEST(GpuCacheIndex, ListsTheEntriesOfAncestorsAndInputs) {
+  GpuCacheIndex index;
+  index.add_inputs(std::vector<std::int64_t>{0, 1}, std::vector<Tokens>{{4, 5, 6}, {7}});
+  const std::vector<NodeIndex> inputs = index.rows();
+  ASSERT_EQ(inputs.size(), 4u);
+  index.add_nodes(std::vector<NewNode>{{0, HypothesisTree::kRoot, 2}, {1, HypothesisTree::kRoot, 2}});
+  const std::vector<NodeIndex> roots = index.rows();
+  index.add_nodes(std::vector<NewNode>{{0, 0, 8}, {1, 0, 9}, {0, 1, 9}});
+
+  EXPECT_EQ(index.tokens(), (std::vector<std::int64_t>{8, 9, 9}));
+  EXPECT_EQ(index.positions(), (std::vector<std::int64_t>{1, 1, 2}));
+  const std::vector<NodeIndex>& rows = index.rows();
+  EXPECT_EQ(entries_of_row(index.ancestors(), 0), (std::vector{roots[0], rows[0]}));
+  EXPECT_EQ(entries_of_row(index.ancestors(), 1), (std::vector{roots[1], rows[1]}));
+  EXPECT_EQ(entries_of_row(index.ancestors(), 2), (std::vector{roots[0], rows[0], rows[2]}));
+  EXPECT_EQ(entries_of_row(index.inputs(), 0), (std::vector{inputs[0], inputs[1], inputs[2]}));
+  EXPECT_EQ(entries_of_row(index.inputs(), 1), (std::vector{inputs[3]}));
+}
+
+TEST(GpuCacheIndex, ReusesTheEntriesOfReplacedSentences) {
+  GpuCacheIndex index;
+  const Tokens input(20, 4);
+  for (int sentence = 0; sentence < 50; ++sentence) {
+    index.add_inputs(std::vector<std::int64_t>{0, 1}, std::vector<Tokens>{input, input});
+    std::set<NodeIndex> entries(index.rows().begin(), index.rows().end());
+    EXPECT_EQ(entries.size(), 40u);
+    EXPECT_LT(*entries.rbegin(), index.num_input_entries());
+    for (NodeIndex parent = HypothesisTree::kRoot; parent < 20; ++parent) {
+      index.add_nodes(std::vector<NewNode>{{0, parent, 2}, {1, parent, 2}});
+      EXPECT_NE(index.rows()[0], index.rows()[1]);
+      EXPECT_LT(index.rows()[1], index.num_node_entries());
+    }
+  }
+  EXPECT_EQ(index.num_input_entries(), 4 * BlockShape::kTokens);
+  EXPECT_EQ(index.num_node_entries(), 4 * BlockShape::kTokens);
+}
+
+}  // namespace
+}  // namespace edgewise
