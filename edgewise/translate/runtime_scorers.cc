@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // In its own file, so that programs that only read model files do not link the runtime.
 #include <memory>
-#include <string>
 
-#include "edgewise/gpus/choose_gpu.h"
 #include "edgewise/runtime/runtime_model.h"
-#include "edgewise/translate/translation_engine.h"
+#include "edgewise/translate/model_files.h"
 
 namespace edgewise {
 
@@ -14,10 +12,6 @@ ScorerFactory make_runtime_scorer_factory(ModelFiles files, RuntimePrecision pre
   const auto model = std::make_shared<const RuntimeModel>(files.experiment.model, files.parameters,
                                                           files.parameters_name, precision, stop);
   return [model, recorded_heads] { return model->make_scorer(recorded_heads); };
-}
-
-std::string translation_instructions(const TranslatorOptions& options) {
-  return choose_gpu({"Translator: device", options.device}) ? "cuda" : instructions_of(options.precision);
 }
 
 }  // namespace edgewise
