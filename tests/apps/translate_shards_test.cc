@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shards of translations, written by real processes.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
+
+#include <utility>
 
 #include "tests/apps/program.h"
 
@@ -48,11 +51,14 @@ TEST_F(TranslateShards, MergeNeedsAllPartsAndAllOfTheirLines) {
   const Words merge = {"translate", "--merge", "3", "--out", "out"};
   expect_refused(merge, "translate: out lacks 2 of 3 parts, needs all; translate with --shard I/3 for each I of 1,2");
   for (const std::string shard : {"1/3", "2/3"}) run_well(translate(shard));
-  const std::string part = read("out.part-00001-of-00003");
-  write("out.part-00001-of-00003", part.substr(0, part.rfind('\n', part.size() - 2) + 1));
-  expect_refused(merge,
-                 "translate: out.part-00001-of-00003 has 99 lines, needs as many as out.part-00002-of-00003, which has "
-                 "100; translate both shards again");
+  for (const auto& [shorter, other] : {std::pair(0, 1), std::pair(1, 2), std::pair(2, 0)}) {
+    const auto name = [](int shard) { return fmt::format("out.part-0000{}-of-00003", shard); };
+    const std::string part = read(name(shorter));
+    write(name(shorter), part.substr(0, part.rfind('\n', part.rfind('\n', part.size() - 2) - 1) + 1));
+    expect_refused(merge, fmt::format("translate: {} has {} lines, needs more, as {} has; translate both shards again",
+                                      name(shorter), shorter == 0 ? 99 : 98, name(other)));
+    write(name(shorter), part);
+  }
   EXPECT_FALSE(exists(path("out")));
 }
 

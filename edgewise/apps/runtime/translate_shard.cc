@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <list>
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -54,8 +53,8 @@ std::vector<std::string> find_shards(const TranslateCommand& command) {
   return paths;
 }
 
-/// Writes a line of each shard in turn, and returns the number of lines. Throws Error if a shard ends before a shard
-/// behind it.
+/// Writes a line of each shard in turn, and returns the number of lines. Throws Error unless all shards end in one
+/// turn, the last ones maybe a line before the first ones.
 std::int64_t join_lines(const std::vector<std::string>& paths, AtomicFile& file) {
   std::list<LineReader> shards;
   for (const std::string& path : paths) {
@@ -66,18 +65,19 @@ std::int64_t join_lines(const std::vector<std::string>& paths, AtomicFile& file)
   std::int64_t lines = 0;
   const LineReader* ended = nullptr;  // the first shard without further lines
   std::string line;
-  while (ended == nullptr) {
+  for (bool is_behind_end = false; !is_behind_end;) {
+    is_behind_end = ended != nullptr;
     for (LineReader& shard : shards) {
-      if (!shard.next(line)) {
-        ended = ended == nullptr ? &shard : ended;
-        continue;
+      if (shard.next(line)) {
+        if (ended != nullptr) {
+          fail("translate: {} has {} lines, needs more, as {} has; translate both shards again", ended->path(),
+               ended->line_number(), shard.path());
+        }
+        file.write(line);
+        ++lines;
+      } else if (ended == nullptr) {
+        ended = &shard;
       }
-      if (ended != nullptr) {
-        fail("translate: {} has {} lines, needs as many as {}, which has {}; translate both shards again",
-             ended->path(), ended->line_number(), shard.path(), shard.line_number());
-      }
-      file.write(line);
-      ++lines;
     }
   }
   return lines;
