@@ -80,9 +80,21 @@ TranslationCall::TranslationCall(TranslationService& service, CallOptions option
   call_ = ClientQueue::make_call(std::move(options));
 }
 
+bool TranslationCall::try_put(std::vector<TokenizedSentence>& sentences) {
+  const bool is_in = service_.queue_.try_put(call_, sentences);
+  if (is_in) size_ += std::ssize(sentences);
+  return is_in;
+}
+
+void TranslationCall::put(const TranslationRequest& request) {
+  service_.queue_.put(call_, service_.encode(request));
+  ++size_;
+}
+
 std::optional<std::pair<std::size_t, Translation>> TranslationCall::next() {
   const auto taken = service_.queue_.take(call_);
   if (!taken) return std::nullopt;
+  --size_;
   return std::pair(taken->first, service_.engine_->codec().decode(taken->second, n_best_));
 }
 

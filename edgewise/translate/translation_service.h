@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <memory>
 #include <optional>
@@ -82,16 +83,20 @@ class TranslationCall {
   TranslationCall(TranslationService& service, CallOptions options);
   TranslationCall(const TranslationCall&) = delete;
   TranslationCall& operator=(const TranslationCall&) = delete;
-  ~TranslationCall() { cancel(); }
+
+  /// Cancels the call if it has sentences.
+  ~TranslationCall() {
+    if (size_ > 0) cancel();
+  }
 
   /// Puts sentences of TranslationService::encode in together, and returns true; false, and leaves them as they are, if
   /// they do not fit beside those of other calls, and if the service takes no more. Throws as next() does if the call
   /// has ended.
-  bool try_put(std::vector<TokenizedSentence>& sentences) { return service_.queue_.try_put(call_, sentences); }
+  bool try_put(std::vector<TokenizedSentence>& sentences);
 
   /// Waits until a sentence is within the limits of CallOptions, and puts it in, also beside more tokens of other calls
   /// than try_put() allows. Throws as next() does if the call has ended.
-  void put(const TranslationRequest& request) { service_.queue_.put(call_, service_.encode(request)); }
+  void put(const TranslationRequest& request);
 
   /// Declares that no more sentences will be put in. next() throws `error`, if given, behind the last one.
   void complete(const std::exception_ptr& error = nullptr) { service_.queue_.complete(call_, error); }
@@ -107,10 +112,14 @@ class TranslationCall {
   /// Ends the call; its sentences leave the batch before the next step.
   void cancel() { service_.queue_.cancel(call_); }
 
+  /// Returns the number of sentences that were put in and not handed out.
+  std::int64_t size() const { return size_; }
+
  private:
   TranslationService& service_;
   std::int64_t n_best_;
   ClientQueue::SharedCall call_;
+  std::atomic<std::int64_t> size_ = 0;
 };
 
 }  // namespace edgewise

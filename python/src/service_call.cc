@@ -14,7 +14,7 @@ namespace {
 
 /// The most sentences of a list that are in a service at a time: many batches, so that a long sentence at the beginning
 /// does not hold up the others.
-constexpr std::size_t kMostSentences = 1024;
+constexpr std::int64_t kMostSentences = 1024;
 
 /// Returns the name of a client. Each call is one, so that all calls take turns.
 std::string new_client() {
@@ -48,7 +48,6 @@ void ServiceCall::put(const TranslationRequest& sentence) {
     std::this_thread::sleep_for(kSignalInterval);
     signal_clock_.run_handlers_if_due();
   }
-  ++size_;
   signal_clock_.run_handlers_if_due();
 }
 
@@ -56,7 +55,6 @@ Translation ServiceCall::take() {
   const auto is_ready = [&] { return call_.wait_until(TranslationCall::Clock::now() + kSignalInterval); };
   while (handles_signals() && !is_ready()) run_signal_handlers();
   Translation translation = std::move(until_process_end([&] { return call_.next(); })->second);
-  --size_;
   if (!has_attention_) {
     for (TranslatedText& output : translation.outputs) output.attention = {};
   }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -33,13 +32,12 @@ class ServiceCall {
   Translation take();
 
   /// Returns the number of sentences that were put in and not taken out.
-  std::size_t size() const { return size_; }
+  std::int64_t size() const { return call_.size(); }
 
  private:
   std::shared_ptr<TranslationService> service_;
   bool has_attention_;
   TranslationCall call_;
-  std::size_t size_ = 0;
   SignalClock signal_clock_;
 };
 

@@ -33,7 +33,7 @@ TranslationStream::TranslationStream(std::shared_ptr<SharedTranslator> translato
     : translator_(std::move(translator)),
       sentences_(std::move(sentences)),
       keywords_(keywords),
-      most_sentences_(static_cast<std::size_t>(ahead) + 1),
+      most_sentences_(ahead + 1),
       call_(std::make_unique<ServiceCall>(translator_->service(keywords.alignments()),
                                           keywords.result_options(translator_->search()))) {}
 
