@@ -33,8 +33,7 @@ std::vector<std::string> read_utf8_lines(const std::string& path) {
   std::string line;
   while (reader.next(line)) {
     if (const auto bad = find_bad_utf8(line)) {
-      fail("score: {}:{} has a byte that is not UTF-8 at {}, UTF-8 is needed", reader.path(), reader.line_number(),
-           *bad);
+      fail("score: {}:{} has a byte that is not UTF-8 at {}, needs UTF-8", reader.path(), reader.line_number(), *bad);
     }
     sentences.push_back(line);
   }

@@ -74,8 +74,8 @@ DecodingWorkload make_random_workload(const DecodingBenchOptions& options) {
 std::vector<Tokens> encode_inputs(const TextCodec& codec, const DecodingBenchOptions& options) {
   std::vector<Tokens> inputs;
   for (std::string& sentence : read_first_sentences(options)) {
-    for (Tokens& part : codec.encode({.input = std::move(sentence)}).parts) {
-      if (!part.empty()) inputs.push_back(std::move(part));
+    for (SentencePart& part : codec.encode({.input = std::move(sentence)}).parts) {
+      if (!part.input.tokens.empty()) inputs.push_back(std::move(part.input.tokens));
     }
   }
   check(!inputs.empty(), "bench decode: {} has no tokens of {}, needs one", options.input, options.model);

@@ -38,7 +38,7 @@ EnsembleScorer::EnsembleScorer(std::vector<std::unique_ptr<Scorer>> members)
   check(!members_.empty(), "EnsembleScorer: members is empty, needs at least one");
   for (std::size_t i = 1; i < members_.size(); ++i) {
     check(members_[i]->vocabulary_size() == vocabulary_size(),
-          "EnsembleScorer: the vocabulary of member {} has {} tokens, that of member 0 has {}; they must be equal", i,
+          "EnsembleScorer: the vocabulary of member {} has {} tokens, needs the {} of member 0", i,
           members_[i]->vocabulary_size(), vocabulary_size());
   }
 }

@@ -67,11 +67,10 @@ void check_effects(const SearchOptions& options, const SearchOptions& before, st
 
 void check_options(const SearchOptions& options, std::int64_t vocabulary_size) {
   check_ranges(options, "search");
-  check(options.beam <= vocabulary_size,
-        "search: beam is {}, but the vocabulary has {} tokens; at most so many are needed", options.beam,
-        vocabulary_size);
+  check(options.beam <= vocabulary_size, "search: beam is {}, needs at most the {} tokens of the vocabulary",
+        options.beam, vocabulary_size);
   check(options.kind != SearchKind::kBeam || options.n_best <= options.beam,
-        "search: n_best is {}, but the beam is {}; a beam at least as wide is needed", options.n_best, options.beam);
+        "search: n_best is {}, needs at most the beam, which is {}", options.n_best, options.beam);
   check(has_needed_limit(options), "search: max_length is {}, needs at least 2 with rules=huggingface",
         options.max_length);
   check(options.repetition_penalty == 1 || can_penalize(options),

@@ -127,10 +127,10 @@ class Search {
   }
 
   RunningSentences::iterator release(RunningSentences::iterator running, std::vector<Hypothesis> best) {
-    const auto& [slot, sentence] = *running;
+    auto& [slot, sentence] = *running;
     free_slots_.push_back(slot);
     num_tokens_ -= std::ssize(sentence.input().tokens);
-    queue_.put_result(sentence.input(), std::move(best));
+    queue_.put_result(sentence.take_input(), std::move(best));
     return running_.erase(running);
   }
 
@@ -172,8 +172,8 @@ class ListQueue : public SearchQueue {
 
 void search(Scorer& scorer, SearchQueue& queue, const SearchOptions& options, const SearchCapacity& capacity) {
   check_options(options, scorer.vocabulary_size());
-  check(capacity.sentences >= 1, "search: capacity.sentences is {}, at least 1 is needed", capacity.sentences);
-  check(capacity.tokens >= 0, "search: capacity.tokens is {}, at least 0 is needed", capacity.tokens);
+  check(capacity.sentences >= 1, "search: capacity.sentences is {}, needs at least 1", capacity.sentences);
+  check(capacity.tokens >= 0, "search: capacity.tokens is {}, needs at least 0", capacity.tokens);
   const std::unique_ptr<const SearchRules> rules = make_search_rules(options, scorer.vocabulary_size());
   Search(scorer, queue, *rules, capacity).run();
 }

@@ -220,7 +220,7 @@ double SentenceSearch::check_log_probability(float log_probability, NodeIndex no
   // Rounding may make the logarithm of a probability near 1 positive; can_stop relies on at most 0.
   constexpr float kRounding = 1e-4f;
   if (!(log_probability <= kRounding)) {
-    fail("search: the scorer gave {} for token {} after {} tokens, a log-probability of at most 0 is needed",
+    fail("search: the scorer gave {} for token {} after {} tokens, needs a log-probability of at most 0",
          log_probability, token, tree_.depth(node));
   }
   return std::min(log_probability, 0.0f);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "edgewise/base/random.h"
@@ -47,6 +48,9 @@ class SentenceSearch {
   bool is_done() const { return active_.empty(); }
   bool is_stopped() const { return input_.stop != nullptr && *input_.stop; }
   const SearchInput& input() const { return input_; }
+
+  /// Returns the input, whose search is over.
+  SearchInput take_input() { return std::move(input_); }
 
   /// Returns at most n_best hypotheses, best first.
   std::vector<Hypothesis> take_results();

@@ -90,13 +90,13 @@ RequestLanguages read_languages(ServerState& state, const RequestFields& fields,
 }
 
 std::string translations_json(const TextRequest& request, const std::vector<SourceLanguage>& sources,
-                              const std::vector<TextResult>& results) {
+                              const std::vector<TextTranslation>& results) {
   std::size_t next = 0;
-  return json_array(results, [&](const TextResult& result) {
+  return json_array(results, [&](const TextTranslation& result) {
     const std::size_t number = next++;
     return JsonObject()
         .add("detected_source_language", deepl_code(sources[number].code))
-        .add("text", result.translation.text)
+        .add("text", result.text)
         .add("billed_characters", count_code_points(request.texts[number]))
         .text();
   });
@@ -112,7 +112,7 @@ void handle_deepl_translate(ServerState& state, HttpExchange& exchange) {
   check_limits(request, state.options);
   RequestLanguages languages = read_languages(state, fields, request);
   request.routes = languages.routes;
-  const std::vector<TextResult> results = run_request(state, exchange, request);
+  const std::vector<TextTranslation> results = run_request(state, exchange, request);
   state.deepl_characters += count_characters(request.texts);
   respond_translation(
       state, exchange,

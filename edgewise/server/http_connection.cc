@@ -9,6 +9,7 @@
 #include <deque>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -142,19 +143,20 @@ class Connection final : public ExchangeConnection,
 
   void read_request() {
     is_head_ = false;
-    reader_.read([self = this->shared_from_this()](HttpReadResult result) {
-      if (result.kind == HttpReadResult::Kind::kRequest) return self->begin_exchange(std::move(result.message));
-      if (self->is_surplus_) return self->refuse(429, kSurplusText);
-      if (result.kind == HttpReadResult::Kind::kRefused) return self->refuse(result.status, result.text);
-      self->close();
-    });
+    reader_.read(
+        [self = this->shared_from_this()](std::optional<HttpMessage> message, std::optional<HttpResponse> refusal) {
+          if (message) return self->begin_exchange(*std::move(message));
+          if (self->is_surplus_) return self->refuse(error_response(429, kSurplusText));
+          if (refusal) return self->refuse(*std::move(refusal));
+          self->close();
+        });
   }
 
   /// Answers with an error, and closes the connection.
-  void refuse(int status, std::string_view text) {
+  void refuse(HttpResponse response) {
     begin_ = Clock::now();
     record_ = {.client = shared_.proxies.client_of(peer_, "")};
-    send(error_response(status, text), /*stays=*/false);
+    send(std::move(response), /*stays=*/false);
   }
 
   // --- an exchange
@@ -165,10 +167,8 @@ class Connection final : public ExchangeConnection,
     version_ = message.version();
     wants_to_stay_ = message.keep_alive();
     is_head_ = message.method() == http::verb::head;
-    RequestTarget target = divide_target(message.target());
-    if (target.path.empty()) return refuse(400, "the request has a malformed target");
-
-    HttpRequest request = make_http_request(message, std::move(target));
+    HttpRequest request = make_http_request(message);
+    if (request.path.empty()) return refuse(error_response(400, "the request has a malformed target"));
     request.client = shared_.proxies.client_of(peer_, request.header("X-Forwarded-For").value_or(""));
     record_ = {.client = request.client,
                .method = request.method,

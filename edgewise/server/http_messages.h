@@ -17,11 +17,12 @@ namespace edgewise {
 using HttpMessage = boost::beast::http::request<boost::beast::http::string_body>;
 using HttpResponseHead = boost::beast::http::response<boost::beast::http::empty_body>;
 
-/// Moves the body out of the message.
-inline HttpRequest make_http_request(HttpMessage& message, RequestTarget target) {
+/// Moves the body out of the message. The path is empty if the message has a malformed target.
+inline HttpRequest make_http_request(HttpMessage& message) {
+  auto [path, query] = divide_target(message.target());
   HttpRequest request{.method = std::string(message.method_string()),
-                      .path = std::move(target.path),
-                      .query = std::move(target.query),
+                      .path = std::move(path),
+                      .query = std::move(query),
                       .body = std::move(message.body())};
   for (const auto& field : message)
     request.headers.push_back({std::string(field.name_string()), std::string(field.value())});

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <utility>
 
+#include "edgewise/server/http_error.h"
 #include "edgewise/server/http_messages.h"
 #include "edgewise/server/http_shared.h"
 #include "edgewise/server/http_streams.h"
@@ -19,22 +20,13 @@
 
 namespace edgewise {
 
-/// The result of reading: a request, a request that must be refused, or the end of the connection.
-struct HttpReadResult {
-  enum class Kind { kRequest, kRefused, kEnd };
-
-  Kind kind = Kind::kEnd;
-  HttpMessage message = {};
-  int status = 0;  // the answer to a refused request, behind which the connection closes
-  std::string text = {};
-};
-
 /// Reads the requests of a connection, one after another, within the limits of the server.
 template <class Stream>
 class HttpRequestReader {
  public:
-  /// Holds a reference to the connection, so that the reader exists until the call.
-  using Done = std::function<void(HttpReadResult)>;
+  /// Receives the next request, or the answer to a refused one, behind which the connection closes, or neither at the
+  /// end of the connection. Holds a reference to the connection, so that the reader exists until the call.
+  using Done = std::function<void(std::optional<HttpMessage> message, std::optional<HttpResponse> refusal)>;
 
   /// A surplus connection, beyond the limits, has a second for the head of a request, which must have no body.
   HttpRequestReader(Stream& stream, HttpShared& shared, bool is_surplus)
@@ -71,18 +63,16 @@ class HttpRequestReader {
   std::size_t max_head() const { return static_cast<std::size_t>(shared_.options.max_head); }
   std::string_view bytes() const { return {static_cast<const char*>(buffer_.data().data()), buffer_.size()}; }
 
-  void finish(HttpReadResult result) {
+  void finish(std::optional<HttpMessage> message = {}, std::optional<HttpResponse> refusal = {}) {
     if (!done_) return;
     is_in_body_ = false;
     ++deadline_;
     timer_.cancel();
     const Done done = std::exchange(done_, {});
-    done(std::move(result));
+    done(std::move(message), std::move(refusal));
   }
 
-  void refuse(int status, const std::string& text) {
-    finish({.kind = HttpReadResult::Kind::kRefused, .status = status, .text = text});
-  }
+  void refuse(int status, const std::string& text) { finish({}, error_response(status, text)); }
 
   /// Ends a read in `seconds`. The deadline of the stream itself would close the socket, so that no answer could
   /// follow.
@@ -98,7 +88,7 @@ class HttpRequestReader {
     timer_.async_wait([this, deadline, tries, done = done_](ErrorCode error) {
       if (error || deadline != deadline_) return;
       is_late_ = true;
-      if (tries == 0) return finish({});
+      if (tries == 0) return finish();
       ErrorCode ignored;
       socket_stream().socket().cancel(ignored);
       cancel_in(kCancelTime, deadline, tries - 1);
@@ -111,7 +101,7 @@ class HttpRequestReader {
       if (end > 0 && end <= max_head()) return parse_head(end);
       if (buffer_.size() >= max_head()) return refuse(431, "the head of the request is too long");
     } else if (shared_.is_draining) {
-      return finish({});
+      return finish();
     }
     async_read_bytes(stream_, buffer_.prepare(std::min(max_head() - buffer_.size(), kReadSize)),
                      [this, done = done_](ErrorCode error, std::size_t size) { take_head_bytes(error, size); });
@@ -119,7 +109,7 @@ class HttpRequestReader {
 
   void take_head_bytes(ErrorCode error, std::size_t size) {
     if (is_late_ && buffer_.size() > 0) return refuse(408, "the request took too long to arrive");
-    if (error) return finish({});
+    if (error) return finish();
     // The time for the head begins with its first byte, and later bytes do not extend it.
     if (buffer_.size() == 0) limit_time(head_seconds_);
     buffer_.commit(size);
@@ -172,7 +162,7 @@ class HttpRequestReader {
     static constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
     limit_time(shared_.options.write_seconds);
     async_write_bytes(stream_, kContinue, [this, done = done_](ErrorCode error, std::size_t) {
-      if (error) return finish({});
+      if (error) return finish();
       read_body();
     });
   }
@@ -187,19 +177,19 @@ class HttpRequestReader {
   /// has to wait for bytes.
   void take_body(ErrorCode error, std::size_t size) {
     if (is_late_) return refuse(408, "the body of the request took too long to arrive");
-    if (error) return finish({});
+    if (error) return finish();
     buffer_.commit(size);
     while (buffer_.size() > 0 && !parser_->is_done()) {
       buffer_.consume(parser_->put(buffer_.data(), error));
       if (error == boost::beast::http::error::body_limit) return refuse(413, "the body of the request is too long");
-      if (error) return finish({});
+      if (error) return finish();
     }
     if (parser_->is_done()) return finish_request();
     async_read_bytes(stream_, buffer_.prepare(kBodyReadSize),
                      [this, done = done_](ErrorCode failure, std::size_t bytes) { take_body(failure, bytes); });
   }
 
-  void finish_request() { finish({.kind = HttpReadResult::Kind::kRequest, .message = parser_->release()}); }
+  void finish_request() { finish(parser_->release()); }
 
   Stream& stream_;
   HttpShared& shared_;

@@ -65,7 +65,7 @@ bool is_host(std::string_view text) {
   });
 }
 
-RequestTarget divide_target(std::string_view target) {
+std::pair<std::string, std::string> divide_target(std::string_view target) {
   if (target == "*") return {"*", ""};
   if (target.find('#') != std::string_view::npos) return {};
   if (const std::size_t host = find_host(target); host > 0) {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <utility>
 
 // The parts of HTTP/1.1 syntax (RFC 9112) that are checked before the library parses a request, because servers and
 // proxies that disagree about them can be made to see other requests than each other (request smuggling).
@@ -18,16 +19,11 @@ std::size_t find_head_end(std::string_view bytes);
 /// character, a folded field, white space before a colon, an empty line before the request.
 std::string check_head(std::string_view head);
 
-struct RequestTarget {
-  std::string path;
-  std::string query;
-};
-
 /// Returns whether the characters of a field Host are those of a host with or without a port; it may be empty.
 bool is_host(std::string_view text);
 
 /// Divides a request target in origin form (`/path?query`), absolute form (`http://host/path`) or asterisk form (`*`).
-/// The path is empty for another form, and for a target with a fragment (`#`).
-RequestTarget divide_target(std::string_view target);
+/// Returns the path and the query. The path is empty for another form, and for a target with a fragment (`#`).
+std::pair<std::string, std::string> divide_target(std::string_view target);
 
 }  // namespace edgewise

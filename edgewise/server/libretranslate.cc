@@ -23,23 +23,22 @@ std::string replace_carriage_returns(const std::string& text) {
   return result;
 }
 
-/// The texts of the field q.
-struct QueryTexts {
-  std::vector<std::string> texts;
-  bool is_list = false;
-};
-
-QueryTexts read_texts(const RequestFields& fields) {
+bool is_list_of_texts(const RequestFields& fields) {
   const RequestField* field = fields.find("q");
-  QueryTexts query;
-  if (field != nullptr && field->is_list) {
-    query = {field->values, true};
-    if (!fields.is_json()) std::ranges::transform(query.texts, query.texts.begin(), replace_carriage_returns);
-  } else if (const auto text = fields.text("q"); text && !text->empty()) {
-    query.texts.push_back(fields.is_json() ? *text : replace_carriage_returns(*text));
+  return field != nullptr && field->is_list;
+}
+
+/// Returns the texts of the field q.
+std::vector<std::string> read_texts(const RequestFields& fields) {
+  std::vector<std::string> texts;
+  if (is_list_of_texts(fields)) {
+    texts = fields.find("q")->values;
+  } else if (auto text = fields.text("q"); text && !text->empty()) {
+    texts.push_back(*std::move(text));
   }
-  check(!query.texts.empty(), "Invalid request: missing q parameter");
-  return query;
+  check(!texts.empty(), "Invalid request: missing q parameter");
+  if (!fields.is_json()) std::ranges::transform(texts, texts.begin(), replace_carriage_returns);
+  return texts;
 }
 
 std::string require_field(const RequestFields& fields, std::string_view name) {
@@ -62,17 +61,16 @@ std::string detected_source_json(const SourceLanguage& source) {
   return detected_json({.code = source.code, .confidence = *source.confidence});
 }
 
-std::string translation_json(const std::vector<TextResult>& results, const std::vector<SourceLanguage>& sources,
+std::string translation_json(const std::vector<TextTranslation>& results, const std::vector<SourceLanguage>& sources,
                              bool is_list, bool has_alternatives) {
   JsonObject json;
-  json.add_json("translatedText", one_or_list(results, is_list, [](const TextResult& result) {
-                  return quote_json(result.translation.text);
-                }));
+  json.add_json("translatedText",
+                one_or_list(results, is_list, [](const TextTranslation& result) { return quote_json(result.text); }));
   if (sources.front().confidence) {
     json.add_json("detectedLanguage", one_or_list(sources, is_list, detected_source_json));
   }
   if (has_alternatives) {
-    json.add_json("alternatives", one_or_list(results, is_list, [](const TextResult& result) {
+    json.add_json("alternatives", one_or_list(results, is_list, [](const TextTranslation& result) {
                     return json_array(result.alternatives, quote_json);
                   }));
   }
@@ -82,25 +80,24 @@ std::string translation_json(const std::vector<TextResult>& results, const std::
 void handle_translate(ServerState& state, HttpExchange& exchange) {
   const RequestFields fields = read_request_fields(exchange.request());
   auto key = state.keys.find(fields.text("api_key"));
-  const QueryTexts query = read_texts(fields);
+  TextRequest request{.client = exchange.request().client, .texts = read_texts(fields)};
   const std::string source = require_field(fields, "source");
   const std::string target = require_field(fields, "target");
-  TextRequest request{.client = exchange.request().client, .texts = query.texts};
   request.key = std::move(key);
   request.alternatives = parse_alternatives(fields.word("alternatives"));
   check_limits(request, state.options);
   request.format = parse_format(fields.text("format"));
   RequestLanguages languages = find_languages(*state.models.languages(), source, target, request.texts, request.format);
   request.routes = languages.routes;
-  const std::vector<TextResult> results = run_request(state, exchange, request);
+  const std::vector<TextTranslation> results = run_request(state, exchange, request);
   respond_translation(state, exchange,
-                      translation_json(results, languages.sources, query.is_list, request.alternatives > 0));
+                      translation_json(results, languages.sources, is_list_of_texts(fields), request.alternatives > 0));
 }
 
 void handle_detect(ServerState& state, HttpExchange& exchange) {
   const RequestFields fields = read_request_fields(exchange.request());
   state.keys.find(fields.text("api_key"));
-  const TextRequest request{.texts = read_texts(fields).texts};
+  const TextRequest request{.texts = read_texts(fields)};
   check_limits(request, state.options);
   std::string text;
   for (const std::string& each : request.texts) text += each + "\n";

@@ -100,7 +100,7 @@ std::string Metrics::text(const ClientQueue::Load& load, const std::vector<std::
   for (const auto& [key, count] : characters_)
     text += fmt::format("{}{{key=\"{}\"}} {}\n", name, escape_label(key), count);
   append_value(text, "requests_running", "gauge", "Requests without a complete response.", running_);
-  append_value(text, "requests_waiting", "gauge", "Requests of which no model has a sentence yet.", load.waiting_jobs);
+  append_value(text, "requests_waiting", "gauge", "Requests of which no model has a sentence yet.", load.waiting_calls);
   append_value(text, "sentences_waiting", "gauge", "Parts of sentences that wait for a model.", load.waiting_parts);
   append_value(text, "sentences_running", "gauge", "Parts of sentences that a model translates.", load.running_parts);
   append_value(text, "queue_tokens", "gauge", "Input tokens of all requests to models.", load.tokens);

@@ -154,8 +154,8 @@ ClientQueue::Load ModelRegistry::load() const {
   ClientQueue::Load sum;
   for (const auto& model : languages()->models()) {
     const ClientQueue::Load load = model->service->load();
-    sum.jobs += load.jobs;
-    sum.waiting_jobs += load.waiting_jobs;
+    sum.calls += load.calls;
+    sum.waiting_calls += load.waiting_calls;
     sum.waiting_parts += load.waiting_parts;
     sum.running_parts += load.running_parts;
     sum.tokens += load.tokens;

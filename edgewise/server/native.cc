@@ -52,8 +52,8 @@ NativeRequest read_native_request(ServerState& state, const HttpRequest& http) {
   const std::string source = fields.text("source").value_or(std::string(kDetectSource));
   request.languages = find_languages(*state.models.languages(), source, *target, texts.texts, texts.format);
   texts.routes = request.languages.routes;
-  request.parts.has_attention = read_flag(fields, "attention");
-  request.parts.has_token_ranges = read_flag(fields, "token_ranges");
+  request.members.has_attention = read_flag(fields, "attention");
+  request.members.has_token_ranges = read_flag(fields, "token_ranges");
   request.is_stream = read_flag(fields, "stream");
   return request;
 }
@@ -93,7 +93,7 @@ void stream_translation(ServerState& state, HttpExchange& exchange, const Native
     events.send("sentence", response.event_of(sentence));
   };
   try {
-    const std::vector<TextResult> results = run_request(state, exchange, request.texts, send_sentence);
+    const std::vector<TextTranslation> results = run_request(state, exchange, request.texts, send_sentence);
     events.send("result", response.text(results));
     events.end();
   } catch (const StopException&) {
@@ -114,7 +114,7 @@ void handle_native_translate(ServerState& state, HttpExchange& exchange) {
   request.texts.key = std::move(key);
   if (request.is_stream) return stream_translation(state, exchange, request);
   NativeResponse response(request, state.options.answer_bytes);
-  const std::vector<TextResult> results =
+  const std::vector<TextTranslation> results =
       run_request(state, exchange, request.texts, [&](const StreamedSentence& sentence) { response.keep(sentence); });
   exchange.respond({.body = response.text(results)});
 }

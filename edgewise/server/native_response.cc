@@ -21,7 +21,7 @@ void NativeResponse::keep(const StreamedSentence& sentence) {
   kept[sentence.number] = take({}, sentence.translation);
 }
 
-std::string NativeResponse::text(const std::vector<TextResult>& results) {
+std::string NativeResponse::text(const std::vector<TextTranslation>& results) {
   std::string translations;
   for (std::size_t i = 0; i < results.size(); ++i) {
     const std::string json = result_json(results[i], i);
@@ -36,7 +36,7 @@ std::string NativeResponse::text(const std::vector<TextResult>& results) {
 
 /// Adds the members of a translation, and leaves in it what the text of the result needs.
 std::string NativeResponse::take(JsonObject json, Translation& translation) {
-  add_translation(json, translation, request_.parts);
+  add_translation(json, translation, request_.members);
   for (TranslatedText& output : translation.outputs) {
     TranslatedText rest;
     rest.text = std::move(output.text);
@@ -47,21 +47,21 @@ std::string NativeResponse::take(JsonObject json, Translation& translation) {
   return text;
 }
 
-std::string NativeResponse::result_json(const TextResult& result, std::size_t number_of_text) {
+std::string NativeResponse::result_json(const TextTranslation& result, std::size_t number_of_text) {
   const SourceLanguage& source = request_.languages.sources[number_of_text];
   JsonObject json;
   json.add("source", source.code);
   if (source.confidence) json.add("confidence", *source.confidence);
-  json.add("text", result.translation.text).add_json("alternatives", json_array(result.alternatives, quote_json));
+  json.add("text", result.text).add_json("alternatives", json_array(result.alternatives, quote_json));
   if (result.intermediate) json.add("intermediate", *result.intermediate);
   json.add_json("sentences", sentences_json(result, number_of_text));
   return json.text();
 }
 
-std::string NativeResponse::sentences_json(const TextResult& result, std::size_t number_of_text) {
+std::string NativeResponse::sentences_json(const TextTranslation& result, std::size_t number_of_text) {
   const std::string& input = result.intermediate ? *result.intermediate : request_.texts.texts[number_of_text];
   std::size_t next = 0;
-  return json_array(result.translation.sentences,
+  return json_array(result.sentences,
                     [&](const TextSentence& sentence) { return sentence_json(sentence, input, number_of_text, next); });
 }
 
@@ -71,11 +71,11 @@ std::string NativeResponse::sentence_json(const TextSentence& sentence, std::str
   const bool is_copied = sentence.translation.outputs.empty();
   JsonObject json;
   json.add_json("input", range_json(sentence.input)).add_json("output", range_json(sentence.output));
-  if (request_.parts.has_token_ranges) {
+  if (request_.members.has_token_ranges) {
     const std::string_view own = input.substr(sentence.input.begin, sentence.input.size());
     json.add_json("input_token_ranges", token_ranges_json(own, sentence.translation.input_tokens));
   }
-  if (is_copied) add_translation(json, sentence.translation, request_.parts);
+  if (is_copied) add_translation(json, sentence.translation, request_.members);
   if (is_copied) return json.text();
   const std::size_t number = next++;
   if (request_.is_stream) return json.add("number", number).text();

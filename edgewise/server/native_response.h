@@ -18,7 +18,7 @@ namespace edgewise {
 struct NativeRequest {
   TextRequest texts;
   RequestLanguages languages;
-  TranslationParts parts = {.has_alignments = true, .has_attention = false};
+  TranslationMembers members = {.has_alignments = true, .has_attention = false};
   bool is_stream = false;
 };
 
@@ -37,13 +37,13 @@ class NativeResponse {
   void keep(const StreamedSentence& sentence);
 
   /// Returns the whole response, or, after a stream, what its events do not have.
-  std::string text(const std::vector<TextResult>& results);
+  std::string text(const std::vector<TextTranslation>& results);
 
  private:
   std::string take(JsonObject json, Translation& translation);
-  std::string sentences_json(const TextResult& result, std::size_t number_of_text);
+  std::string sentences_json(const TextTranslation& result, std::size_t number_of_text);
   std::string sentence_json(const TextSentence& sentence, std::string_view input, std::size_t text, std::size_t& next);
-  std::string result_json(const TextResult& result, std::size_t number_of_text);
+  std::string result_json(const TextTranslation& result, std::size_t number_of_text);
   void count(std::size_t bytes);
 
   const NativeRequest& request_;

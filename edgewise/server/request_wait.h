@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <functional>
-#include <memory>
+#include <span>
+#include <stop_token>
 #include <vector>
 
 #include "edgewise/server/http.h"
@@ -21,25 +21,20 @@ using SentenceSink = std::function<void(std::size_t index, Translation& translat
 /// request is over.
 class RequestWait {
  public:
-  using Clock = std::chrono::steady_clock;
+  using Clock = TranslationCall::Clock;
 
   /// The metrics count the waits of sentences, and the tokens of complete translations.
   RequestWait(HttpExchange& exchange, Clock::time_point deadline, Metrics& metrics);
 
-  /// Translates sentences, at least one, and calls `sink`, which may be empty, in this thread. Throws RequestError with
-  /// status 429 if the request does not fit beside the others, and with status 504 behind the deadline; StopException
-  /// if the client is gone; and as TranslationService::submit does. After an exception, also one from `sink`, the
-  /// sentences are no longer translated.
-  std::vector<Translation> translate(TranslationService& service, ServiceRequest request, const SentenceSink& sink);
+  /// Translates sentences for the client and with the n_best of `options`, and calls `sink`, which may be empty, in
+  /// this thread. Throws RequestError with status 429 if the sentences do not fit beside those of others, and with
+  /// status 504 behind the deadline; StopException if the client is gone; and as TranslationService::encode does. After
+  /// an exception, also one from `sink`, the sentences are no longer translated.
+  std::vector<Translation> translate(TranslationService& service, std::span<const TranslationRequest> sentences,
+                                     CallOptions options, const SentenceSink& sink);
 
  private:
-  struct Client;
-  struct Call;
-  using SearchedSink = std::function<void(std::size_t index, const SearchedSentence& searched)>;
-
-  void wait(Call& call, const SearchedSink& decode);
-
-  std::shared_ptr<Client> client_;
+  std::stop_source client_is_gone_;
   Clock::time_point deadline_;
   Metrics& metrics_;
 };

@@ -10,7 +10,7 @@
 #include "edgewise/server/request_error.h"
 #include "edgewise/translate/aligned_texts.h"
 #include "edgewise/translate/markup.h"
-#include "edgewise/translate/text_parts.h"
+#include "edgewise/translate/text_sentences.h"
 
 namespace edgewise {
 namespace {
@@ -43,14 +43,14 @@ std::vector<TextGroup> group_texts(const std::vector<Route>& routes, std::size_t
 }
 
 /// Translates the texts of a request by one model after another.
-class TextTranslator {
+class RequestTranslation {
  public:
-  TextTranslator(const TextRequest& request, RequestWait& wait, const StreamSink& sink)
+  RequestTranslation(const TextRequest& request, RequestWait& wait, const StreamSink& sink)
       : request_(request), wait_(wait), sink_(sink) {}
 
-  std::vector<TextResult> run() {
-    std::vector<TextResult> results(request_.texts.size());
-    for (std::size_t i = 0; i < results.size(); ++i) results[i].translation.text = request_.texts[i];
+  std::vector<TextTranslation> run() {
+    std::vector<TextTranslation> results(request_.texts.size());
+    for (std::size_t i = 0; i < results.size(); ++i) results[i].text = request_.texts[i];
     std::size_t most_models = 0;
     for (const Route& route : request_.routes) most_models = std::max(most_models, route.size());
     for (std::size_t number = 0; number < most_models; ++number) {
@@ -60,15 +60,15 @@ class TextTranslator {
   }
 
  private:
-  void translate_group(const TextGroup& group, bool is_second, std::vector<TextResult>& results) {
+  void translate_group(const TextGroup& group, bool is_second, std::vector<TextTranslation>& results) {
     std::vector<std::string> texts;
     texts.reserve(group.numbers.size());
-    for (const std::size_t number : group.numbers) texts.push_back(std::move(results[number].translation.text));
+    for (const std::size_t number : group.numbers) texts.push_back(std::move(results[number].text));
     std::vector<TextTranslation> translations =
         request_.format == TextFormat::kText ? translate_plain(group, texts) : translate_html(group, texts);
     for (std::size_t i = 0; i < texts.size(); ++i) {
-      TextResult& result = results[group.numbers[i]];
-      result.translation = std::move(translations[i]);
+      TextTranslation& result = results[group.numbers[i]];
+      result = std::move(translations[i]);
       if (is_second) result.intermediate = std::move(texts[i]);
     }
   }
@@ -104,7 +104,7 @@ class TextTranslator {
       const auto begin = next;
       while (next != places.end() && next->text == group.numbers[i]) ++next;
       const std::span<Translation> own = std::span(translations).subspan(begin - places.begin(), next - begin);
-      joined.push_back(std::move(divided[i].join(own).front()));
+      joined.push_back(std::move(std::move(divided[i]).join(own).front()));
     }
     return joined;
   }
@@ -117,7 +117,7 @@ class TextTranslator {
     };
     std::vector<TextTranslation> results;
     for (std::string& html : translate_markups(documents, translate_lines, request_.markup)) {
-      results.push_back({std::move(html), {}});
+      results.push_back({std::move(html)});
     }
     return results;
   }
@@ -125,10 +125,9 @@ class TextTranslator {
   std::vector<Translation> submit(const TextGroup& group, std::span<const TranslationRequest> sentences,
                                   const SentenceSink& sink = {}) {
     if (sentences.empty()) return {};
-    ServiceRequest request{.client = request_.client, .sentences = {sentences.begin(), sentences.end()}};
     ServedModel& model = *group.step->model;
-    request.n_best = group.is_last ? std::min(request_.alternatives + 1, model.max_outputs) : 1;
-    return wait_.translate(*model.service, std::move(request), sink);
+    const std::int64_t n_best = group.is_last ? std::min(request_.alternatives + 1, model.max_outputs) : 1;
+    return wait_.translate(*model.service, sentences, {.client = request_.client, .n_best = n_best}, sink);
   }
 
   const TextRequest& request_;
@@ -159,9 +158,9 @@ void check_limits(const TextRequest& request, const ServerOptions& options) {
         options.alternatives);
 }
 
-std::vector<TextResult> translate(const TextRequest& request, RequestWait& wait, const StreamSink& sink) {
-  std::vector<TextResult> results = TextTranslator(request, wait, sink).run();
-  for (TextResult& result : results) result.alternatives = alternatives_of(result.translation, request.alternatives);
+std::vector<TextTranslation> translate(const TextRequest& request, RequestWait& wait, const StreamSink& sink) {
+  std::vector<TextTranslation> results = RequestTranslation(request, wait, sink).run();
+  for (TextTranslation& result : results) result.alternatives = alternatives_of(result, request.alternatives);
   return results;
 }
 

@@ -39,14 +39,6 @@ struct TextRequest {
   int status_over_quota = 403;     // the status of the response if the quota of the key is used up
 };
 
-/// The translation of a text. HTML has neither alternatives nor sentences. After two models, the inputs of the
-/// sentences are in the text between the models.
-struct TextResult {
-  TextTranslation translation;
-  std::optional<std::string> intermediate = {};  // after two models: the text between them
-  std::vector<std::string> alternatives = {};    // best first, without duplicates
-};
-
 /// A sentence whose translation is complete, maybe before those of other sentences.
 struct StreamedSentence {
   std::size_t text;          // number of the text
@@ -62,10 +54,10 @@ using StreamSink = std::function<void(const StreamedSentence& sentence)>;
 /// LibreTranslate.
 void check_limits(const TextRequest& request, const ServerOptions& options);
 
-/// Translates the texts, the sentences of all texts of a language together. Texts that need no model are copied. The
-/// sink, which may be empty, receives the sentences that the last model of a text translates, but not those of HTML.
-/// Throws as RequestWait::translate does.
-std::vector<TextResult> translate(const TextRequest& request, RequestWait& wait, const StreamSink& sink = {});
+/// Translates the texts, the sentences of all texts of a language together. Texts that need no model are copied; HTML
+/// has neither alternatives nor sentences. The sink, which may be empty, receives the sentences that the last model of
+/// a text translates, but not those of HTML. Throws as RequestWait::translate does.
+std::vector<TextTranslation> translate(const TextRequest& request, RequestWait& wait, const StreamSink& sink = {});
 
 /// Returns whole texts with other outputs of their sentences: the second outputs of all sentences, the third ones, and
 /// so on, at most `count`. A sentence that has fewer outputs keeps its last one.

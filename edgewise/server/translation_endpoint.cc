@@ -107,8 +107,8 @@ void respond_translation(ServerState& state, HttpExchange& exchange, std::string
   exchange.respond({.body = std::move(json)});
 }
 
-std::vector<TextResult> run_request(ServerState& state, HttpExchange& exchange, const TextRequest& request,
-                                    const StreamSink& sink) {
+std::vector<TextTranslation> run_request(ServerState& state, HttpExchange& exchange, const TextRequest& request,
+                                         const StreamSink& sink) {
   if (state.is_draining) {
     state.metrics.count_rejection("drain");
     throw RequestError(503, "the server is about to end", {{"Retry-After", "10"}});
@@ -117,7 +117,7 @@ std::vector<TextResult> run_request(ServerState& state, HttpExchange& exchange, 
   const auto time = std::chrono::duration_cast<RequestWait::Clock::duration>(
       std::chrono::duration<double>(state.options.request_seconds));
   RequestWait wait(exchange, RequestWait::Clock::now() + time, state.metrics);
-  std::vector<TextResult> results = translate(request, wait, sink);
+  std::vector<TextTranslation> results = translate(request, wait, sink);
   charge.keep();
   return results;
 }

@@ -55,7 +55,7 @@ std::int64_t count_characters(const std::vector<std::string>& texts);
 /// Translates for the client of an exchange within options.request_seconds, as translate() of text_request.h does, and
 /// counts the characters for the client's key. Throws RequestError with status 503 if the server is about to end, and
 /// with request.status_over_quota if the key's quota is used up.
-std::vector<TextResult> run_request(ServerState& state, HttpExchange& exchange, const TextRequest& request,
-                                    const StreamSink& sink = {});
+std::vector<TextTranslation> run_request(ServerState& state, HttpExchange& exchange, const TextRequest& request,
+                                         const StreamSink& sink = {});
 
 }  // namespace edgewise

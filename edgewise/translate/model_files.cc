@@ -116,11 +116,11 @@ fs::path find_model(const fs::path& path, std::string_view caller) {
   if (!path_exists(path, caller)) {
     if (const auto named = find_named_model(path, caller)) return *named;
     const std::string names = is_plain_name(path.native()) ? ", or " + describe_model_names(caller) : "";
-    fail("{}: {} does not exist, a run or model directory is needed{}", caller, path.string(), names);
+    fail("{}: {} does not exist, needs a run or model directory{}", caller, path.string(), names);
   }
   if (const auto directory = model_directory(path, caller)) return *directory;
-  fail("{}: {} holds no model, a directory with {} (or with best/ or last/ that have one) is needed", caller,
-       path.string(), kManifestName);
+  fail("{}: {} holds no model, needs a directory with {} (or with best/ or last/ that have one)", caller, path.string(),
+       kManifestName);
 }
 
 void check_finite(const SafetensorsFile& parameters, const std::string& name, std::string_view caller) {
@@ -163,23 +163,6 @@ std::vector<ModelFiles> read_models(const std::vector<std::string>& paths, std::
     check_same_vocabularies(models, path, paths.front(), caller);
   }
   return models;
-}
-
-std::vector<ModelFiles> read_models(std::span<const ListedDirectory> directories, std::string_view caller) {
-  std::vector<ModelFiles> models;
-  for (const ListedDirectory& directory : directories) {
-    models.push_back(read_model_files(directory, caller));
-    check_same_vocabularies(models, directory.path(), directories.front().path(), caller);
-  }
-  return models;
-}
-
-std::string model_sum(const Manifest& manifest) {
-  std::map<std::string, std::string> files;
-  for (const ManifestEntry& file : manifest.files) files.emplace(file.name, file.sha256);
-  std::string text;
-  for (const auto& [name, sum] : files) text += fmt::format("{} {}\n", sum, name);
-  return sha256(text);
 }
 
 TransformerOptions transformer_options(const Experiment& experiment, const Vocabularies& vocabularies) {

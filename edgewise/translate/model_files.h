@@ -49,12 +49,6 @@ void check_finite(const SafetensorsFile& parameters, const std::string& name, st
 /// Reads the members of an ensemble, at least one. Throws Error unless their vocabularies are equal.
 std::vector<ModelFiles> read_models(const std::vector<std::string>& paths, std::string_view caller);
 
-/// Reads the members of an ensemble, at least one, from directories that are open already.
-std::vector<ModelFiles> read_models(std::span<const ListedDirectory> models, std::string_view caller);
-
-/// Returns a SHA-256 of the names and contents of the files that a model's manifest lists.
-std::string model_sum(const Manifest& manifest);
-
 /// Returns the options of the [model] section, with the properties of these vocabularies. Throws Error if outputs may
 /// contain the begin token although its embedding is zero.
 TransformerOptions transformer_options(const Experiment& experiment, const Vocabularies& vocabularies);

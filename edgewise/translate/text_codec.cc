@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 #include <queue>
+#include <span>
 #include <tuple>
 #include <utility>
 
@@ -55,23 +56,24 @@ bool change_capitals(std::string& text, const Vocabulary& vocabulary) {
   return changed.has_value();
 }
 
-/// Divides the protected spans among the parts, which have no tokens around them yet.
-void add_spans(TokenizedSentence& sentence, PreparedText prepared, const std::vector<FittingPart>& parts,
+/// Divides the protected spans among the parts, which have no tokens around them yet. `bytes` has the place of each
+/// part in the prepared text.
+void add_spans(TokenizedSentence& sentence, PreparedText prepared, const std::vector<ByteRange>& bytes,
                const TextCodec& codec) {
   if (prepared.spans.empty()) return;
   const std::string_view text = prepared.text;
-  sentence.spans_of_parts.resize(sentence.parts.size());
   for (std::size_t i = 0; i < sentence.parts.size(); ++i) {
-    const std::size_t begin = i == 0 ? 0 : parts[i].bytes.begin;
+    const std::size_t begin = i == 0 ? 0 : bytes[i].begin;
     const bool is_last = i + 1 == sentence.parts.size();
-    const std::size_t end = !is_last ? parts[i + 1].bytes.begin : sentence.was_cut ? parts[i].bytes.end : text.size();
-    PartSpans& part = sentence.spans_of_parts[i];
+    const std::size_t end = !is_last ? bytes[i + 1].begin : sentence.was_cut ? bytes[i].end : text.size();
+    SentencePart& part = sentence.parts[i];
     part.placed =
         find_spans_of_part(prepared.spans, text.substr(begin, end - begin), begin,
-                           texts_of(sentence.parts[i], *codec.vocabularies.input), is_last && !sentence.was_cut);
+                           texts_of(part.input.tokens, *codec.vocabularies.input), is_last && !sentence.was_cut);
+    part.input.attention = !part.placed.empty();
     for (const PlacedSpan& placed : part.placed) {
       const auto placeholder = prepared.spans[placed.span].placeholder;
-      if (placeholder) part.once.push_back(codec.placeholders.output[*placeholder]);
+      if (placeholder) part.input.once.push_back(codec.placeholders.output[*placeholder]);
     }
   }
   sentence.spans = std::move(prepared.spans);
@@ -114,9 +116,9 @@ std::vector<Combination> extend(const std::vector<Combination>& combinations, co
   return extended;
 }
 
-std::vector<Combination> best_combinations(std::span<const std::vector<Hypothesis>> results, std::size_t n_best) {
+std::vector<Combination> best_combinations(const std::vector<SentencePart>& parts, std::size_t n_best) {
   std::vector<Combination> combinations(1);
-  for (const std::vector<Hypothesis>& part : results) combinations = extend(combinations, part, n_best);
+  for (const SentencePart& part : parts) combinations = extend(combinations, part.hypotheses, n_best);
   return combinations;
 }
 
@@ -138,13 +140,13 @@ void add_frame(Tokens& part, const SentenceFrame& frame) {
   part.insert(part.end(), frame.after.begin(), frame.after.end());
 }
 
-void check_prefix(const TranslationRequest& request, const TokenizedSentence& sentence, std::int64_t max_input) {
-  const std::int64_t tokens = std::ssize(sentence.prefix);
+void check_prefix(const TranslationRequest& request, const SearchInput& input, std::int64_t max_input) {
+  const std::int64_t tokens = std::ssize(input.prefix);
   if (max_input > 0 && tokens > max_input) {
     fail("translate: {} has {} tokens, needs at most {}; shorten the prefix or raise --max-input", name_prefix(request),
          tokens, max_input);
   }
-  const std::int64_t most = kMaxPrefix - std::ssize(sentence.forced);
+  const std::int64_t most = kMaxPrefix - std::ssize(input.forced);
   if (tokens > most) fail("translate: {} has {} tokens, needs at most {}", name_prefix(request), tokens, most);
 }
 
@@ -152,14 +154,15 @@ void check_prefix(const TranslationRequest& request, const TokenizedSentence& se
 /// of the prefix.
 void check_positions(const TokenizedSentence& sentence, const TranslationRequest& request, std::int64_t max_positions) {
   if (max_positions == 0) return;
-  for (const Tokens& part : sentence.parts) {
-    if (std::ssize(part) <= max_positions) continue;
+  for (const SentencePart& part : sentence.parts) {
+    if (std::ssize(part.input.tokens) <= max_positions) continue;
     fail("translate: the input {} has {} tokens, needs at most model.max_positions, which is {}; shorten the input",
-         quote(request.input), part.size(), max_positions);
+         quote(request.input), part.input.tokens.size(), max_positions);
   }
-  if (std::ssize(sentence.forced) + std::ssize(sentence.prefix) >= max_positions) {
+  const auto& [forced, prefix] = std::tie(sentence.parts.front().input.forced, sentence.parts.front().input.prefix);
+  if (std::ssize(forced) + std::ssize(prefix) >= max_positions) {
     fail("translate: {} has {} tokens, needs fewer than model.max_positions, which is {}; shorten the prefix",
-         name_prefix(request), sentence.prefix.size(), max_positions);
+         name_prefix(request), prefix.size(), max_positions);
   }
 }
 
@@ -174,18 +177,9 @@ void TextCodec::limit_input(std::int64_t limit) {
 }
 
 std::int64_t TokenizedSentence::num_tokens() const {
-  std::int64_t count = std::ssize(forced) + std::ssize(prefix);
-  for (const Tokens& part : parts) count += std::ssize(part);
+  std::int64_t count = std::ssize(parts.front().input.forced) + std::ssize(parts.front().input.prefix);
+  for (const SentencePart& part : parts) count += std::ssize(part.input.tokens);
   return count;
-}
-
-SearchInput TokenizedSentence::input(std::size_t part) const {
-  SearchInput input = {.tokens = parts[part], .forced = forced, .prefix = part == 0 ? prefix : Tokens()};
-  if (part < spans_of_parts.size() && !spans_of_parts[part].placed.empty()) {
-    input.once = spans_of_parts[part].once;
-    input.attention = true;
-  }
-  return input;
 }
 
 TokenizedSentence TextCodec::encode(const TranslationRequest& request, LongInputs long_inputs) const {
@@ -199,41 +193,47 @@ TokenizedSentence TextCodec::encode(const TranslationRequest& request, LongInput
     sentence.is_in_capitals = change_capitals(prepared.text, *vocabularies.input);
     input.text = prepared.text;
   }
-  const std::vector<FittingPart> parts =
-      encode_parts(input.text, *this, long_inputs, SentenceSplitter(chosen.input), sentence.was_cut);
-  for (const FittingPart& part : parts) sentence.parts.push_back(part.tokens);
+  std::vector<ByteRange> bytes;
+  for (FittingPart& part :
+       encode_parts(input.text, *this, long_inputs, SentenceSplitter(chosen.input), sentence.was_cut)) {
+    sentence.parts.push_back({{.tokens = std::move(part.tokens)}});
+    bytes.push_back(part.bytes);
+  }
   if (sentence.parts.empty()) sentence.parts.emplace_back();
-  add_spans(sentence, std::move(prepared), parts, *this);
+  add_spans(sentence, std::move(prepared), bytes, *this);
   sentence.frame = std::move(input.frame);
-  for (Tokens& part : sentence.parts) add_frame(part, sentence.frame);
-  sentence.forced = output_beginning(*vocabularies.output, chosen.output, kTranslate);
-  if (!request.prefix.empty()) sentence.prefix = vocabularies.output->encode(request.prefix);
-  check_prefix(request, sentence, max_input);
+  const Tokens forced = output_beginning(*vocabularies.output, chosen.output, kTranslate);
+  for (SentencePart& part : sentence.parts) {
+    add_frame(part.input.tokens, sentence.frame);
+    part.input.forced = forced;
+  }
+  SearchInput& first = sentence.parts.front().input;
+  if (!request.prefix.empty()) first.prefix = vocabularies.output->encode(request.prefix);
+  check_prefix(request, first, max_input);
   check_positions(sentence, request, max_positions);
   return sentence;
 }
 
-Translation TextCodec::decode(const TokenizedSentence& sentence, std::span<const std::vector<Hypothesis>> results,
-                              std::int64_t n_best) const {
-  const std::vector<Combination> combinations = best_combinations(results, static_cast<std::size_t>(n_best));
+Translation TextCodec::decode(const TokenizedSentence& sentence, std::int64_t n_best) const {
+  const std::vector<Combination> combinations = best_combinations(sentence.parts, static_cast<std::size_t>(n_best));
   const bool is_in_capitals = sentence.is_in_capitals && vocabularies.output->case_kind() != CaseKind::kLower;
-  const PartDecoder decoder = {{*vocabularies.output, is_in_capitals}, sentence.forced, sentence.spans, has_alignments};
+  const SentencePartDecoder decoder = {
+      {*vocabularies.output, is_in_capitals}, sentence.parts.front().input.forced, sentence.spans, has_alignments};
   Translation translation;
   translation.was_cut = sentence.was_cut;
   translation.outputs.resize(combinations.size());
-  for (std::size_t part = 0; part < results.size(); ++part) {
-    const Tokens& framed = sentence.parts[part];
+  for (std::size_t i = 0; i < sentence.parts.size(); ++i) {
+    const SentencePart& part = sentence.parts[i];
+    const std::span framed = part.input.tokens;
     const std::size_t begin = framed.empty() ? 0 : sentence.frame.before.size();
     const std::size_t size = framed.empty() ? 0 : framed.size() - begin - sentence.frame.after.size();
-    const std::span<const PlacedSpan> placed =
-        sentence.spans_of_parts.empty() ? std::span<const PlacedSpan>() : sentence.spans_of_parts[part].placed;
-    PartTokens input = append_part_tokens(translation.input_tokens, std::span(framed).subspan(begin, size), placed,
-                                          sentence.spans, {*vocabularies.input, sentence.is_in_capitals});
+    SentencePartTokens input = append_part_tokens(translation.input_tokens, framed.subspan(begin, size), part.placed,
+                                                  sentence.spans, {*vocabularies.input, sentence.is_in_capitals});
     input.begin = begin;
-    for (std::size_t i = 0; i < translation.outputs.size(); ++i) {
-      const Hypothesis& hypothesis = results[part][combinations[i].hypotheses[part]];
-      decoder.append(translation.outputs[i], hypothesis, input, placed);
-      translation.outputs[i].score += hypothesis.score / static_cast<double>(results.size());
+    for (std::size_t rank = 0; rank < translation.outputs.size(); ++rank) {
+      const Hypothesis& hypothesis = part.hypotheses[combinations[rank].hypotheses[i]];
+      decoder.append(translation.outputs[rank], hypothesis, input, part.placed);
+      translation.outputs[rank].score += hypothesis.score / static_cast<double>(sentence.parts.size());
     }
   }
   return translation;

@@ -3,7 +3,6 @@
 
 #include <array>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "edgewise/base/fields.h"
@@ -25,27 +24,24 @@ inline constexpr auto enum_names(LongInputs) {
   return std::array{EnumName{LongInputs::kSplit, "split"}, EnumName{LongInputs::kCut, "cut"}};
 }
 
-/// The protected spans of a part of a sentence.
-struct PartSpans {
-  std::vector<PlacedSpan> placed;
-  Tokens once = {};  // placeholders that the part's output may have
+/// A part of a sentence, which a model translates at a time.
+struct SentencePart {
+  SearchInput input;                        // input of the search of this part
+  std::vector<PlacedSpan> placed = {};      // protected spans of the part
+  std::vector<Hypothesis> hypotheses = {};  // results of the search, best first
 };
 
-/// A sentence as tokens: several parts for a long sentence, one empty part for a sentence without tokens.
+/// A sentence as tokens: several parts for a long sentence, one empty part for a sentence without tokens. The output of
+/// each part begins with its language (SearchInput::forced), that of the first part also with the prefix.
 struct TokenizedSentence {
-  std::vector<Tokens> parts;
+  std::vector<SentencePart> parts;
   SentenceFrame frame = {};  // the first and last tokens of each part that is not empty
-  Tokens forced = {};        // first tokens of each part's output: its language
-  Tokens prefix = {};        // next tokens of the first part's output
   bool was_cut = false;
-  bool is_in_capitals = false;                 // the model reads and writes it in another case
-  std::vector<TakenSpan> spans = {};           // protected spans, which the model does not translate
-  std::vector<PartSpans> spans_of_parts = {};  // for each part; empty for a sentence without spans
+  bool is_in_capitals = false;        // the model reads and writes it in another case
+  std::vector<TakenSpan> spans = {};  // protected spans, which the model does not translate
 
+  /// Returns how many tokens the searches of all parts get. The forced tokens count once.
   std::int64_t num_tokens() const;
-
-  /// Returns the input of a search for a part, with id 0.
-  SearchInput input(std::size_t part) const;
 };
 
 /// Converts text into the tokens of a model, and tokens into text.
@@ -68,11 +64,10 @@ struct TextCodec {
   /// An input with a prefix has no protected spans, because its output may have begun with them.
   TokenizedSentence encode(const TranslationRequest& request, LongInputs long_inputs = LongInputs::kSplit) const;
 
-  /// Builds the translation from the hypotheses that a search found for each part, best first. An output of a sentence
-  /// of several parts joins a hypothesis of each part by spaces; of all these combinations, the translation has the
-  /// `n_best` with the highest mean score.
-  Translation decode(const TokenizedSentence& sentence, std::span<const std::vector<Hypothesis>> results,
-                     std::int64_t n_best) const;
+  /// Builds the translation from the hypotheses of the parts. An output of a sentence of several parts joins a
+  /// hypothesis of each part by spaces; of all these combinations, the translation has the `n_best` with the highest
+  /// mean score.
+  Translation decode(const TokenizedSentence& sentence, std::int64_t n_best) const;
 };
 
 }  // namespace edgewise

@@ -9,23 +9,18 @@
 namespace edgewise {
 namespace {
 
-LineReaderOptions reader_options(const TextLinesOptions& options, bool begins_text = true) {
+LineReaderOptions reader_options(const TextLinesOptions& options) {
   return {.max_line_bytes = options.max_line_bytes,
           .long_lines = options.long_lines,
           .line_ends = options.line_ends,
           .caller = options.caller,
-          .stop = options.stop,
-          .begins_text = begins_text};
+          .stop = options.stop};
 }
 
 }  // namespace
 
 TextLines::TextLines(TextLinesOptions options)
     : options_(std::move(options)), reader_(options_.path, reader_options(options_)) {}
-
-TextLines::TextLines(std::unique_ptr<ByteSource> source, bool begins_text, TextLinesOptions options)
-    : options_(std::move(options)),
-      reader_(std::move(source), options_.path, /*lines_before=*/0, reader_options(options_, begins_text)) {}
 
 bool TextLines::skip() {
   std::string line;
@@ -43,7 +38,7 @@ std::optional<std::string> TextLines::next() {
   if (!bad) return line;
   const std::string what = fmt::format("{}: {}:{} has a byte that is not UTF-8 at {}", options_.caller, reader_.path(),
                                        reader_.line_number(), *bad);
-  check(options_.bad_text == BadText::kReplace, "{}, UTF-8 is needed", what);
+  check(options_.bad_text == BadText::kReplace, "{}, needs UTF-8", what);
   if (options_.report) options_.report(what + ", replaced by U+FFFD");
   return replace_bad_utf8(line);
 }

@@ -4,7 +4,6 @@
 #include <array>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 
@@ -35,10 +34,6 @@ struct TextLinesOptions {
 class TextLines {
  public:
   explicit TextLines(TextLinesOptions options);
-
-  /// Reads the lines of `source`, which belong to the text `options.path`. If the source does not begin where the text
-  /// does, lines are numbered from the source's beginning.
-  TextLines(std::unique_ptr<ByteSource> source, bool begins_text, TextLinesOptions options);
 
   /// Returns nullopt at the end. Throws Error for lines that are too long or not UTF-8, unless the options allow
   /// repairs.

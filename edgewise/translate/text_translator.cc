@@ -13,36 +13,32 @@ SentenceSplitter make_splitter(const TextOptions& options, const PairLanguages& 
   return SentenceSplitter(options.language.empty() ? languages.input : options.language, options.line_breaks);
 }
 
-TranslationRequest make_request(const TextPart& part, const PairLanguages& languages) {
-  return {.input = part.needs_translation ? part.input() : std::string(), .languages = languages};
+TranslationRequest make_request(const TextSentence& sentence, const PairLanguages& languages) {
+  return {.input = sentence.needs_translation ? sentence.line() : std::string(), .languages = languages};
 }
 
-std::string join(PartJoiner& joiner, const TextPart& part, const Translation& translation) {
-  return part.needs_translation ? joiner.translated(part, translation.outputs.front().text) : joiner.copied(part);
-}
-
-/// The parts of a text that were read and whose translations are missing. A thread adds parts, another thread removes
-/// them. The parts have a limited number of bytes together, because white space, which costs the translator's queue
+/// The sentences of a text that were read and whose translations are missing. A thread adds sentences, another thread
+/// removes them. They have a limited number of bytes together, because white space, which costs the translator's queue
 /// nothing, may be long.
-class PendingParts {
+class PendingSentences {
  public:
-  /// Waits until the part fits. Throws StopException after `stop`.
-  void put(TextPart part) {
-    const std::size_t size = size_of(part);
+  /// Waits until the sentence fits. Throws StopException after `stop`.
+  void put(TextSentence sentence) {
+    const std::size_t size = size_of(sentence);
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return is_stopped_ || parts_.empty() || num_bytes_ + size <= kMaxBytes; });
+    changed_.wait(lock, [&] { return is_stopped_ || sentences_.empty() || num_bytes_ + size <= kMaxBytes; });
     if (is_stopped_) throw StopException();
     num_bytes_ += size;
-    parts_.push_back(std::move(part));
+    sentences_.push_back(std::move(sentence));
   }
 
-  TextPart take() {
+  TextSentence take() {
     const std::lock_guard lock(mutex_);
-    TextPart part = std::move(parts_.front());
-    parts_.pop_front();
-    num_bytes_ -= size_of(part);
+    TextSentence sentence = std::move(sentences_.front());
+    sentences_.pop_front();
+    num_bytes_ -= size_of(sentence);
     changed_.notify_all();
-    return part;
+    return sentence;
   }
 
   void stop() {
@@ -54,51 +50,52 @@ class PendingParts {
  private:
   static constexpr std::size_t kMaxBytes = std::size_t{64} << 20;
 
-  static std::size_t size_of(const TextPart& part) { return part.space.size() + part.sentence.size(); }
+  static std::size_t size_of(const TextSentence& sentence) { return sentence.space.size() + sentence.text.size(); }
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<TextPart> parts_;
+  std::deque<TextSentence> sentences_;
   std::size_t num_bytes_ = 0;
   bool is_stopped_ = false;
 };
 
-/// Divides the pieces of a text into parts.
-class PartSource {
+/// Divides the pieces of a text into sentences.
+class DividedPieces {
  public:
-  PartSource(const TextSource& next, const SentenceSplitter& splitter) : next_(next), divider_(splitter) {}
+  DividedPieces(const TextSource& next, const SentenceSplitter& splitter) : next_(next), divider_(splitter) {}
 
-  std::optional<TextPart> next() {
-    while (index_ == parts_.size()) {
+  std::optional<TextSentence> next() {
+    while (index_ == sentences_.size()) {
       const auto piece = next_();
       if (!piece) return std::nullopt;
-      parts_ = divider_.divide(*piece);
+      sentences_ = divider_.divide(*piece);
       index_ = 0;
     }
-    return std::move(parts_[index_++]);
+    return std::move(sentences_[index_++]);
   }
 
  private:
   const TextSource& next_;
   TextDivider divider_;
-  std::vector<TextPart> parts_;
+  std::vector<TextSentence> sentences_;
   std::size_t index_ = 0;
 };
 
 /// Joins a text whose translations begin with number `next`, which becomes the number behind the last one.
-TextTranslation join_parts(std::span<const TextPart> parts, std::span<Translation> translations, std::size_t& next) {
+TextTranslation join_sentences(std::vector<TextSentence> sentences, std::span<Translation> translations,
+                               std::size_t& next) {
   TextTranslation result;
-  PartJoiner joiner;
+  SentenceJoiner joiner;
   std::size_t input_end = 0;
-  for (const TextPart& part : parts) {
-    Translation translation;
-    if (part.needs_translation) translation = std::move(translations[next++]);
-    result.text += join(joiner, part, translation);
-    const ByteRange input = {input_end + part.space.size(), input_end + part.space.size() + part.sentence.size()};
-    input_end = input.end;
-    if (part.sentence.empty()) continue;
-    const std::size_t size = part.needs_translation ? translation.outputs.front().text.size() : part.sentence.size();
-    result.sentences.push_back({input, {result.text.size() - size, result.text.size()}, std::move(translation)});
+  for (TextSentence& sentence : sentences) {
+    if (sentence.needs_translation) sentence.translation = std::move(translations[next++]);
+    result.text += joiner.next(sentence, sentence.translation);
+    sentence.input.begin = input_end + sentence.space.size();
+    sentence.input.end = input_end = sentence.input.begin + sentence.text.size();
+    const std::size_t size =
+        sentence.needs_translation ? sentence.translation.outputs.front().text.size() : sentence.text.size();
+    sentence.output = {result.text.size() - size, result.text.size()};
+    if (!sentence.text.empty()) result.sentences.push_back(std::move(sentence));
   }
   return result;
 }
@@ -108,14 +105,14 @@ TextTranslation join_parts(std::span<const TextPart> parts, std::span<Translatio
 DividedTexts::DividedTexts(std::span<const std::string> texts, const TextOptions& options)
     : languages_(options.languages) {
   const SentenceSplitter splitter = make_splitter(options, options.languages);
-  for (const std::string& text : texts) parts_.push_back(TextDivider(splitter).divide(text));
+  for (const std::string& text : texts) texts_.push_back(TextDivider(splitter).divide(text));
 }
 
 std::vector<TranslationRequest> DividedTexts::requests() const {
   std::vector<TranslationRequest> requests;
-  for (const std::vector<TextPart>& text : parts_) {
-    for (const TextPart& part : text) {
-      if (part.needs_translation) requests.push_back(make_request(part, languages_));
+  for (const std::vector<TextSentence>& text : texts_) {
+    for (const TextSentence& sentence : text) {
+      if (sentence.needs_translation) requests.push_back(make_request(sentence, languages_));
     }
   }
   return requests;
@@ -123,34 +120,35 @@ std::vector<TranslationRequest> DividedTexts::requests() const {
 
 std::vector<std::string> DividedTexts::gaps() const {
   std::vector<std::string> gaps;
-  for (const std::vector<TextPart>& text : parts_) {
+  for (const std::vector<TextSentence>& text : texts_) {
     std::string gap;
-    for (const TextPart& part : text) {
-      gap += part.space;
-      if (part.needs_translation) {
+    for (const TextSentence& sentence : text) {
+      gap += sentence.space;
+      if (sentence.needs_translation) {
         gaps.push_back(std::exchange(gap, {}));
       } else {
-        gap += part.sentence;
+        gap += sentence.text;
       }
     }
   }
   return gaps;
 }
 
-std::vector<TextTranslation> DividedTexts::join(std::span<Translation> translations) const {
+std::vector<TextTranslation> DividedTexts::join(std::span<Translation> translations) && {
   std::vector<TextTranslation> results;
-  results.reserve(parts_.size());
+  results.reserve(texts_.size());
   std::size_t next = 0;
-  for (const std::vector<TextPart>& text : parts_) results.push_back(join_parts(text, translations, next));
+  for (std::vector<TextSentence>& text : texts_) results.push_back(join_sentences(std::move(text), translations, next));
   return results;
 }
 
 std::vector<TextTranslation> translate_texts(std::span<const std::string> texts, const TextOptions& options,
                                              const TranslateSentences& translate) {
-  const DividedTexts divided(texts, options);
+  DividedTexts divided(texts, options);
   const std::vector<TranslationRequest> requests = divided.requests();
-  std::vector<Translation> translations = requests.empty() ? std::vector<Translation>() : translate(requests);
-  return divided.join(translations);
+  std::vector<Translation> translations;
+  if (!requests.empty()) translations = translate(requests);
+  return std::move(divided).join(translations);
 }
 
 TextTranslation translate_text(std::string_view text, const TextOptions& options, const TranslateSentences& translate) {
@@ -161,19 +159,19 @@ TextTranslation translate_text(std::string_view text, const TextOptions& options
 void translate_text(Translator& translator, const TextSource& next, const TextSink& take, const TextOptions& options,
                     const std::function<void()>& interrupt) {
   const bool has_input_language = !options.languages.input.empty();
-  PartSource source(next, make_splitter(options, has_input_language ? options.languages : translator.languages()));
-  PendingParts pending;
-  PartJoiner joiner;
+  DividedPieces source(next, make_splitter(options, has_input_language ? options.languages : translator.languages()));
+  PendingSentences pending;
+  SentenceJoiner joiner;
   const auto next_request = [&]() -> std::optional<TranslationRequest> {
-    auto part = source.next();
-    if (!part) return std::nullopt;
-    TranslationRequest request = make_request(*part, options.languages);
-    pending.put(*std::move(part));
+    auto sentence = source.next();
+    if (!sentence) return std::nullopt;
+    TranslationRequest request = make_request(*sentence, options.languages);
+    pending.put(*std::move(sentence));
     return request;
   };
   const auto take_translation = [&](const Translation& translation) {
-    const TextPart part = pending.take();
-    take(join(joiner, part, translation), part.sentence.empty() ? 0 : 1);
+    const TextSentence sentence = pending.take();
+    take(joiner.next(sentence, translation), sentence.text.empty() ? 0 : 1);
   };
   translator.translate(next_request, take_translation, [&] {
     pending.stop();

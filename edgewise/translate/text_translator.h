@@ -8,13 +8,12 @@
 #include <string_view>
 #include <vector>
 
-#include "edgewise/text/byte_range.h"
 #include "edgewise/text/sentence_splitter.h"
-#include "edgewise/translate/text_parts.h"
+#include "edgewise/translate/text_sentences.h"
 #include "edgewise/translate/translation.h"
 #include "edgewise/translate/translator.h"
 
-// Translates whole texts: each sentence alone, and everything between the sentences stays as it is (text_parts.h).
+// Translates whole texts: each sentence alone, and everything between the sentences stays as it is (text_sentences.h).
 
 namespace edgewise {
 
@@ -24,17 +23,13 @@ struct TextOptions {
   PairLanguages languages = {};  // languages of each request
 };
 
-/// A sentence of a text, and where its translation is in the translated text. A sentence that was copied has a
-/// translation without outputs.
-struct TextSentence {
-  ByteRange input;
-  ByteRange output;
-  Translation translation;
-};
-
+/// A translated text, and its sentences. After two models, the bytes of a sentence's input are in the text between
+/// them.
 struct TextTranslation {
   std::string text;
-  std::vector<TextSentence> sentences;
+  std::vector<TextSentence> sentences = {};
+  std::vector<std::string> alternatives = {};    // other texts, best first, without duplicates
+  std::optional<std::string> intermediate = {};  // after two models: the text between them
 };
 
 /// Returns one translation for each request, in their order; each has one output or more, of which a text has the
@@ -55,10 +50,10 @@ class DividedTexts {
 
   /// Returns the translated texts. `translations` has one for each request, with one output or more, of which a text
   /// has the first.
-  std::vector<TextTranslation> join(std::span<Translation> translations) const;
+  std::vector<TextTranslation> join(std::span<Translation> translations) &&;
 
  private:
-  std::vector<std::vector<TextPart>> parts_;  // a list for each text
+  std::vector<std::vector<TextSentence>> texts_;
   PairLanguages languages_;
 };
 
@@ -70,7 +65,7 @@ TextTranslation translate_text(std::string_view text, const TextOptions& options
 /// Returns the next piece of a text; nullopt at the end. A sentence does not go on in the next piece.
 using TextSource = std::function<std::optional<std::string>()>;
 
-/// Receives the next part of a translated text, and the number of sentences in it.
+/// Receives the next piece of a translated text, and the number of sentences in it.
 using TextSink = std::function<void(std::string_view text, int sentences)>;
 
 /// Translates a text of any length in the memory of a few pieces and of the translator's queue. Calls `next` and `take`

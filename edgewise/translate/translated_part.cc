@@ -19,9 +19,9 @@ std::size_t count_forced(const Hypothesis& hypothesis, std::span<const std::int6
 }
 
 /// The output of a part, without forced tokens.
-class PartOutput {
+class SentencePartOutput {
  public:
-  PartOutput(const Hypothesis& hypothesis, std::size_t first, const PartTokens& input)
+  SentencePartOutput(const Hypothesis& hypothesis, std::size_t first, const SentencePartTokens& input)
       : hypothesis_(hypothesis), first_(first), input_(input) {
     if (!hypothesis.attention.empty()) aligned_ = alignment(hypothesis);
   }
@@ -51,12 +51,13 @@ class PartOutput {
  private:
   const Hypothesis& hypothesis_;
   std::size_t first_;
-  const PartTokens& input_;
+  const SentencePartTokens& input_;
   std::vector<std::int64_t> aligned_;  // input tokens
 };
 
-RestoredText restore(const PartOutput& output, const TokenTexts& token_texts, std::span<const PlacedSpan> placed,
-                     std::span<const TakenSpan> spans, const PartTokens& input) {
+RestoredText restore(const SentencePartOutput& output, const TokenTexts& token_texts,
+                     std::span<const PlacedSpan> placed, std::span<const TakenSpan> spans,
+                     const SentencePartTokens& input) {
   if (placed.empty()) {
     RestoredText plain = {.text = token_texts.decode(output.tokens()), .items = {}};
     for (std::size_t i = 0; i < output.tokens().size(); ++i) plain.items.push_back({.is_span = false, .index = i});
@@ -73,8 +74,8 @@ RestoredText restore(const PartOutput& output, const TokenTexts& token_texts, st
   return restore_spans(translation, placed, spans, input.tokens.size());
 }
 
-void append_span(TranslatedText& text, const TakenSpan& span, std::size_t number, const PartTokens& input,
-                 const PartDecoder& decoder) {
+void append_span(TranslatedText& text, const TakenSpan& span, std::size_t number, const SentencePartTokens& input,
+                 const SentencePartDecoder& decoder) {
   text.tokens.push_back(span.bytes);
   text.token_numbers.push_back(decoder.token_texts.vocabulary.special().unknown);
   if (!decoder.has_alignments) return;
@@ -84,8 +85,8 @@ void append_span(TranslatedText& text, const TakenSpan& span, std::size_t number
   text.alignment.push_back({static_cast<std::int64_t>(number), std::ssize(text.tokens) - 1});
 }
 
-void append_token(TranslatedText& text, const PartOutput& output, std::size_t token, const PartTokens& input,
-                  const PartDecoder& decoder) {
+void append_token(TranslatedText& text, const SentencePartOutput& output, std::size_t token,
+                  const SentencePartTokens& input, const SentencePartDecoder& decoder) {
   const std::int64_t number = output.tokens()[token];
   text.tokens.push_back(decoder.token_texts.text(number));
   text.token_numbers.push_back(number);
@@ -108,10 +109,10 @@ std::string TokenTexts::decode(std::span<const std::int64_t> tokens) const {
   return is_in_capitals ? upper_case(text) : text;
 }
 
-PartTokens append_part_tokens(std::vector<std::string>& texts, std::span<const std::int64_t> tokens,
-                              std::span<const PlacedSpan> placed, std::span<const TakenSpan> spans,
-                              const TokenTexts& token_texts) {
-  PartTokens input = {.first = texts.size()};
+SentencePartTokens append_part_tokens(std::vector<std::string>& texts, std::span<const std::int64_t> tokens,
+                                      std::span<const PlacedSpan> placed, std::span<const TakenSpan> spans,
+                                      const TokenTexts& token_texts) {
+  SentencePartTokens input = {.first = texts.size()};
   auto next = placed.begin();
   for (std::size_t token = 0; token <= tokens.size(); ++token) {
     bool is_placeholder = false;
@@ -132,10 +133,10 @@ PartTokens append_part_tokens(std::vector<std::string>& texts, std::span<const s
   return input;
 }
 
-void PartDecoder::append(TranslatedText& text, const Hypothesis& hypothesis, const PartTokens& input,
-                         std::span<const PlacedSpan> placed) const {
+void SentencePartDecoder::append(TranslatedText& text, const Hypothesis& hypothesis, const SentencePartTokens& input,
+                                 std::span<const PlacedSpan> placed) const {
   const std::size_t first = count_forced(hypothesis, forced);
-  const PartOutput output(hypothesis, first, input);
+  const SentencePartOutput output(hypothesis, first, input);
   const RestoredText restored = restore(output, token_texts, placed, spans, input);
   if (!text.text.empty() && !restored.text.empty()) text.text += ' ';
   text.text += restored.text;

@@ -15,7 +15,7 @@
 namespace edgewise {
 
 /// The tokens and the protected spans of a part of a sentence, numbered in the order of the sentence.
-struct PartTokens {
+struct SentencePartTokens {
   std::size_t begin = 0;                 // index of the part's first token in its input, behind the tokens around it
   std::size_t first = 0;                 // number of the part's first token or span
   std::size_t count = 0;                 // tokens and spans; a placeholder and its span are one
@@ -34,19 +34,19 @@ struct TokenTexts {
 };
 
 /// Numbers a part's tokens and spans from texts.size() on, and appends their texts.
-PartTokens append_part_tokens(std::vector<std::string>& texts, std::span<const std::int64_t> tokens,
-                              std::span<const PlacedSpan> placed, std::span<const TakenSpan> spans,
-                              const TokenTexts& token_texts);
+SentencePartTokens append_part_tokens(std::vector<std::string>& texts, std::span<const std::int64_t> tokens,
+                                      std::span<const PlacedSpan> placed, std::span<const TakenSpan> spans,
+                                      const TokenTexts& token_texts);
 
 /// Turns the hypotheses of a part into text.
-struct PartDecoder {
+struct SentencePartDecoder {
   TokenTexts token_texts;
   std::span<const std::int64_t> forced;  // first tokens of the output, which are no text
   std::span<const TakenSpan> spans;      // spans of the sentence
   bool has_alignments = true;            // whether texts get alignments and attention, if a hypothesis has them
 
   /// Appends the output of a part, behind a space, and its spans.
-  void append(TranslatedText& text, const Hypothesis& hypothesis, const PartTokens& input,
+  void append(TranslatedText& text, const Hypothesis& hypothesis, const SentencePartTokens& input,
               std::span<const PlacedSpan> placed) const;
 };
 

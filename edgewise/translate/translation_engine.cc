@@ -75,11 +75,11 @@ TranslationEngine::TranslationEngine(TextCodec codec, ScorerFactory make_scorer,
 }
 
 void TranslationEngine::apply_options() {
-  check(options_.workers >= 1, "Translator: workers is {}, at least 1 is needed", options_.workers);
-  check(options_.threads >= 0, "Translator: threads is {}, at least 0 is needed", options_.threads);
-  check(options_.max_pending_sentences >= 1, "Translator: max_pending_sentences is {}, at least 1 is needed",
+  check(options_.workers >= 1, "Translator: workers is {}, needs at least 1", options_.workers);
+  check(options_.threads >= 0, "Translator: threads is {}, needs at least 0", options_.threads);
+  check(options_.max_pending_sentences >= 1, "Translator: max_pending_sentences is {}, needs at least 1",
         options_.max_pending_sentences);
-  check(options_.max_pending_tokens >= 1, "Translator: max_pending_tokens is {}, at least 1 is needed",
+  check(options_.max_pending_tokens >= 1, "Translator: max_pending_tokens is {}, needs at least 1",
         options_.max_pending_tokens);
   codec_.max_input = options_.max_input.value_or(codec_.max_input);
   const Range max_input_range = range_of<DataOptions>("max_length");
@@ -134,8 +134,8 @@ std::unique_ptr<Scorer> TranslationEngine::borrow_scorer() {
   }
   std::unique_ptr<Scorer> scorer = make_scorer_();
   check(scorer->vocabulary_size() == codec_.vocabularies.output->size(),
-        "Translator: the model has {} output tokens, but the vocabulary has {}; they must be equal",
-        scorer->vocabulary_size(), codec_.vocabularies.output->size());
+        "Translator: the model has {} output tokens, needs the {} of the vocabulary", scorer->vocabulary_size(),
+        codec_.vocabularies.output->size());
   return scorer;
 }
 

@@ -24,10 +24,6 @@ struct LoadedModels {
 /// stop have an effect. Throws Error for an empty list, and StopException if options.stop is set meanwhile.
 LoadedModels load_models(std::vector<ModelFiles> models, const TranslatorOptions& options);
 
-/// Returns a name of the instructions that compute with these options on this machine, such as "avx512", or "cuda". On
-/// machines with equal names other than "cuda", translations have equal bits. Throws Error where choose_gpu() does.
-std::string translation_instructions(const TranslatorOptions& options);
-
 /// The text codec, the search options and the scorers of a model or an ensemble: what translating needs apart from a
 /// queue of sentences. Threads may call all functions at the same time.
 class TranslationEngine {

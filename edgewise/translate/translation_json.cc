@@ -18,18 +18,18 @@ std::string attention_begin_json(const TranslatedText& output) {
   return json_array(output.attention, [](const AttentionRow& row) { return std::to_string(row.first_input); });
 }
 
-std::string output_json(const TranslatedText& output, const TranslationParts& parts) {
+std::string output_json(const TranslatedText& output, const TranslationMembers& members) {
   JsonObject json;
   json.add("text", output.text)
       .add("score", output.score)
       .add("log_probability", output.log_probability)
       .add_json("tokens", json_array(output.tokens, quote_json));
-  if (parts.has_token_ranges) json.add_json("token_ranges", token_ranges_json(output.text, output.tokens));
+  if (members.has_token_ranges) json.add_json("token_ranges", token_ranges_json(output.text, output.tokens));
   if (!output.ponder_steps.empty()) json.add_json("steps", fmt::format("[{}]", fmt::join(output.ponder_steps, ", ")));
-  if (parts.has_attention) {
+  if (members.has_attention) {
     json.add_json("attention", attention_json(output)).add_json("attention_begin", attention_begin_json(output));
   }
-  if (parts.has_alignments) {
+  if (members.has_alignments) {
     json.add_json("alignment", json_array(output.alignment, [](const AlignedPair& pair) {
                     return fmt::format("[{}, {}]", pair.input, pair.output);
                   }));
@@ -45,10 +45,10 @@ std::string token_ranges_json(std::string_view text, std::span<const std::string
   return json_array(find_token_ranges(text, tokens), range_json);
 }
 
-void add_translation(JsonObject& json, const Translation& translation, const TranslationParts& parts) {
+void add_translation(JsonObject& json, const Translation& translation, const TranslationMembers& members) {
   json.add_json("input_tokens", json_array(translation.input_tokens, quote_json))
       .add_json("outputs", json_array(translation.outputs,
-                                      [&](const TranslatedText& output) { return output_json(output, parts); }));
+                                      [&](const TranslatedText& output) { return output_json(output, members); }));
   if (translation.was_cut) json.add("was_cut", true);
 }
 

@@ -11,8 +11,8 @@
 
 namespace edgewise {
 
-/// The parts of a translation that its JSON may have.
-struct TranslationParts {
+/// The members of a translation that its JSON may have.
+struct TranslationMembers {
   bool has_alignments = false;
   bool has_attention = false;     // attention weights
   bool has_token_ranges = false;  // bytes of each token in the text of its output
@@ -25,7 +25,7 @@ std::string range_json(const ByteRange& range);
 std::string token_ranges_json(std::string_view text, std::span<const std::string> tokens);
 
 /// Adds the members of a translation: `input_tokens`, `outputs`, and `was_cut` if the input was cut. An output has
-/// `text`, `score`, `log_probability` and `tokens`, `steps` if its model halts, and the requested parts.
-void add_translation(JsonObject& json, const Translation& translation, const TranslationParts& parts);
+/// `text`, `score`, `log_probability` and `tokens`, `steps` if its model halts, and the requested members.
+void add_translation(JsonObject& json, const Translation& translation, const TranslationMembers& members);
 
 }  // namespace edgewise

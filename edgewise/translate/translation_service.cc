@@ -2,7 +2,6 @@
 #include "edgewise/translate/translation_service.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "edgewise/base/background.h"
 #include "edgewise/base/device_failure.h"
@@ -14,14 +13,23 @@ TranslationService::TranslationService(std::vector<ModelFiles> models, const Tra
     : TranslationService(load_models(std::move(models), options), options) {}
 
 TranslationService::TranslationService(LoadedModels models, TranslatorOptions options)
-    : engine_(std::move(models), std::move(options)), queue_(engine_.options().max_pending_tokens) {
-  start_workers();
-}
+    : TranslationService(std::make_shared<TranslationEngine>(std::move(models), std::move(options)), Workers::kOwn) {}
 
 TranslationService::TranslationService(TextCodec codec, ScorerFactory make_scorer, TranslatorOptions options)
-    : engine_(std::move(codec), std::move(make_scorer), std::move(options)),
-      queue_(engine_.options().max_pending_tokens) {
-  start_workers();
+    : TranslationService(
+          std::make_shared<TranslationEngine>(std::move(codec), std::move(make_scorer), std::move(options)),
+          Workers::kOwn) {}
+
+TranslationService::TranslationService(std::shared_ptr<TranslationEngine> engine)
+    : TranslationService(std::move(engine), Workers::kOfRun) {}
+
+TranslationService::TranslationService(std::shared_ptr<TranslationEngine> engine, Workers workers)
+    : engine_(std::move(engine)),
+      queue_(workers == Workers::kOwn ? engine_->options().max_pending_tokens : kUnlimited, engine_->options().stop) {
+  if (workers == Workers::kOfRun) return;
+  start_workers(engine_->options().workers);
+  check(!workers_.empty(), "TranslationService: the system refuses to start a thread, needs at least one; {}",
+        kRaiseProcessLimit);
 }
 
 TranslationService::~TranslationService() { stop(); }
@@ -32,22 +40,21 @@ void TranslationService::stop() {
   workers_.clear();
 }
 
-void TranslationService::start_workers() {
-  for (int i = 0; i < engine_.options().workers; ++i) {
+/// Starts fewer workers if the system refuses.
+void TranslationService::start_workers(int count) {
+  for (int i = 0; i < count; ++i) {
     auto thread = try_start_thread([this] { run_worker(); });
-    if (!thread) break;
+    if (!thread) return;
     workers_.push_back(std::move(*thread));
   }
-  check(!workers_.empty(), "TranslationService: the system refuses to start a thread, needs at least one; {}",
-        kRaiseProcessLimit);
 }
 
-/// Runs searches until the queue is closed. A search that failed ends the requests of its batch, and no others.
+/// Runs searches until the queue is closed. A search that failed ends the calls of its batch, and no others.
 void TranslationService::run_worker() {
   ClientQueue::Consumer consumer(queue_);
   while (consumer.wait()) {
     try {
-      engine_.run(consumer);
+      engine_->run(consumer);
     } catch (const DeviceFailure&) {
       has_device_failed_ = true;
       consumer.fail(std::current_exception());
@@ -57,24 +64,38 @@ void TranslationService::run_worker() {
   }
 }
 
-std::optional<TranslationService::Ticket> TranslationService::submit(ServiceRequest request, ServiceReceiver receiver) {
-  ClientJob job = {.client = std::move(request.client),
-                   .sentences = {},
-                   .n_best = request.n_best,
-                   .begin = std::move(receiver.begin),
-                   .take = {},
-                   .end = std::move(receiver.end)};
-  for (const TranslationRequest& sentence : request.sentences) job.sentences.push_back(engine_.encode(sentence));
-  job.take = [n_best = std::min(request.n_best, engine_.search_options().n_best), take = std::move(receiver.take)](
-                 std::size_t index, const TokenizedSentence& sentence, std::vector<std::vector<Hypothesis>> results) {
-    take(index, {sentence, std::move(results), n_best});
-  };
-  return queue_.put(std::move(job));
+void TranslationService::run() {
+  start_workers(engine_->options().workers - 1);
+  run_worker();  // in the calling thread, whose team of threads exists already
+  workers_.clear();
 }
 
 void TranslationService::drain() {
   queue_.close();
   queue_.wait_until_empty();
+}
+
+TranslationCall::TranslationCall(TranslationService& service, CallOptions options)
+    : service_(service), n_best_(std::min(options.n_best, service.engine_->search_options().n_best)) {
+  call_ = ClientQueue::make_call(std::move(options));
+}
+
+bool TranslationCall::try_put(std::vector<TokenizedSentence>& sentences) {
+  const bool is_in = service_.queue_.try_put(call_, sentences);
+  if (is_in) size_ += std::ssize(sentences);
+  return is_in;
+}
+
+void TranslationCall::put(const TranslationRequest& request) {
+  service_.queue_.put(call_, service_.encode(request));
+  ++size_;
+}
+
+std::optional<std::pair<std::size_t, Translation>> TranslationCall::next() {
+  const auto taken = service_.queue_.take(call_);
+  if (!taken) return std::nullopt;
+  --size_;
+  return std::pair(taken->first, service_.engine_->codec().decode(taken->second, n_best_));
 }
 
 }  // namespace edgewise

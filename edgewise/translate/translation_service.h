@@ -2,12 +2,13 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <functional>
+#include <memory>
 #include <optional>
-#include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "edgewise/translate/client_queue.h"
@@ -16,43 +17,19 @@
 
 namespace edgewise {
 
-/// Sentences that a client of a TranslationService wants to be translated.
-struct ServiceRequest {
-  std::string client;  // clients take turns
-  std::vector<TranslationRequest> sentences;
-  std::int64_t n_best = 1;  // most outputs of a sentence; at most search.n_best of the service
-};
-
-/// A sentence after its search; TranslationService::decode returns its translation.
-struct SearchedSentence {
-  TokenizedSentence sentence;
-  std::vector<std::vector<Hypothesis>> results;  // hypotheses of each part, best first
-  std::int64_t n_best = 1;
-};
-
-/// Receives the results of a request, in threads of the service. Must be quick and must not throw.
-struct ServiceReceiver {
-  /// As ClientJob::begin.
-  std::function<void(double seconds)> begin = {};
-  /// Receives sentences[index] after its search, in any order. A thread of the receiver can decode the sentence while
-  /// the service searches.
-  std::function<void(std::size_t index, SearchedSentence searched)> take;
-  /// Called once, after the last translation or instead of it; `error` is null if all is well.
-  std::function<void(const std::exception_ptr& error)> end;
-};
-
-/// Translates the sentences of many clients at once, until it is destroyed. The sentences of all requests share the
-/// batches of options.workers searches; a translation has the same bits in any company.
+/// Translates the sentences of many calls at once (TranslationCall), until it is destroyed. The sentences of all calls
+/// share the batches of options.workers searches; a translation has the same bits in any company.
 class TranslationService {
  public:
-  using Ticket = ClientQueue::JobId;
-
   /// Loads the models as the constructors of Translator do, and starts the workers. options.max_pending_tokens bounds
-  /// the input tokens of all requests together; options.n_best is the most outputs of a sentence. Throws Error if the
+  /// the input tokens of all calls together; options.n_best is the most outputs of a sentence. Throws Error if the
   /// system refuses to start a thread; with fewer workers than options.workers, translation only takes longer.
   TranslationService(std::vector<ModelFiles> models, const TranslatorOptions& options);
   TranslationService(LoadedModels models, TranslatorOptions options);
   TranslationService(TextCodec codec, ScorerFactory make_scorer, TranslatorOptions options);
+
+  /// A service without threads, and without a limit for all calls together: run() translates.
+  explicit TranslationService(std::shared_ptr<TranslationEngine> engine);
 
   /// Calls stop().
   ~TranslationService();
@@ -60,23 +37,20 @@ class TranslationService {
   TranslationService(const TranslationService&) = delete;
   TranslationService& operator=(const TranslationService&) = delete;
 
-  /// Returns nullopt if the request does not fit beside the others, and during drain(). Throws Error for sentences that
-  /// TextCodec::encode refuses. Encodes in the calling thread.
-  std::optional<Ticket> submit(ServiceRequest request, ServiceReceiver receiver);
+  /// Translates in the calling thread and options.workers - 1 others, until close() was called and all sentences are
+  /// translated. With fewer threads, if the system refuses to start one, translation only takes longer.
+  void run();
 
-  /// Returns the translation of a sentence that this service has searched. Threads may call it at the same time.
-  Translation decode(const SearchedSentence& searched) const {
-    return engine_.codec().decode(searched.sentence, searched.results, searched.n_best);
-  }
+  /// Converts a sentence as TextCodec::encode does, and throws as it does.
+  TokenizedSentence encode(const TranslationRequest& request) const { return engine_->encode(request); }
 
-  /// Ends a request; its sentences leave the batch before the next step. A call of the receiver that has begun may
-  /// still be running when this function returns.
-  void cancel(Ticket ticket) { queue_.cancel(ticket); }
+  /// Refuses new sentences.
+  void close() { queue_.close(); }
 
-  /// Refuses new requests, and waits for the end of the others.
+  /// Refuses new sentences, and waits until the others are translated.
   void drain();
 
-  /// Cancels all requests, refuses new ones, and waits for the end of the workers.
+  /// Cancels all calls, refuses new sentences, and waits for the end of the workers.
   void stop();
 
   ClientQueue::Load load() const { return queue_.load(); }
@@ -85,13 +59,67 @@ class TranslationService {
   bool has_device_failed() const { return has_device_failed_; }
 
  private:
-  void start_workers();
+  friend class TranslationCall;
+
+  /// The threads that search: those of the service, from its beginning on, or those of run().
+  enum class Workers { kOwn, kOfRun };
+
+  TranslationService(std::shared_ptr<TranslationEngine> engine, Workers workers);
+  void start_workers(int count);
   void run_worker();
 
-  TranslationEngine engine_;
+  std::shared_ptr<TranslationEngine> engine_;
   ClientQueue queue_;
   std::atomic<bool> has_device_failed_ = false;
   std::vector<std::jthread> workers_;
+};
+
+/// The sentences of one call in a service: put in, waited for and handed out, in their order or each as soon as it is
+/// translated. Threads may call all functions at the same time. The service must outlive the call.
+class TranslationCall {
+ public:
+  using Clock = ClientQueue::Clock;
+
+  TranslationCall(TranslationService& service, CallOptions options);
+  TranslationCall(const TranslationCall&) = delete;
+  TranslationCall& operator=(const TranslationCall&) = delete;
+
+  /// Cancels the call if it has sentences.
+  ~TranslationCall() {
+    if (size_ > 0) cancel();
+  }
+
+  /// Puts sentences of TranslationService::encode in together, and returns true; false, and leaves them as they are, if
+  /// they do not fit beside those of other calls, and if the service takes no more. Throws as next() does if the call
+  /// has ended.
+  bool try_put(std::vector<TokenizedSentence>& sentences);
+
+  /// Waits until a sentence is within the limits of CallOptions, and puts it in, also beside more tokens of other calls
+  /// than try_put() allows. Throws as next() does if the call has ended.
+  void put(const TranslationRequest& request);
+
+  /// Declares that no more sentences will be put in. next() throws `error`, if given, behind the last one.
+  void complete(const std::exception_ptr& error = nullptr) { service_.queue_.complete(call_, error); }
+
+  /// Waits until next() need not wait, and returns true; false at the deadline.
+  bool wait_until(Clock::time_point deadline) { return service_.queue_.wait_until(call_, deadline); }
+
+  /// Waits for a translation, and returns it with the number of its sentence in the call; nullopt behind the last one
+  /// of a complete call. Decodes in the calling thread. Throws the error of a search that failed, after which the call
+  /// is at its end, and StopException after cancel(), which another thread may call meanwhile.
+  std::optional<std::pair<std::size_t, Translation>> next();
+
+  /// Ends the call; its sentences leave the batch before the next step.
+  void cancel() { service_.queue_.cancel(call_); }
+
+  /// Returns the number of sentences that were put in and not handed out.
+  std::int64_t size() const { return size_; }
+
+ private:
+  TranslationService& service_;
+  std::int64_t n_best_;
+  ClientQueue::SharedCall call_;
+  std::atomic<std::int64_t> size_ = 0;
 };
 
 }  // namespace edgewise

@@ -3,18 +3,16 @@
 
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
-#include <thread>
 #include <vector>
 
 #include "edgewise/translate/translation.h"
-#include "edgewise/translate/translation_engine.h"
+#include "edgewise/translate/translation_service.h"
 
 namespace edgewise {
-
-class SentenceQueue;
 
 /// Translates sentences with a trained model:
 ///
@@ -49,18 +47,15 @@ class Translator {
   /// return or throw. So is StopException, which all overloads throw if options.stop is set before the end.
   void translate(const SentenceSource& next, const TranslationSink& take, const std::function<void()>& interrupt = {});
 
-  const SearchOptions& search_options() const { return engine_.search_options(); }
+  const SearchOptions& search_options() const { return engine_->search_options(); }
 
   /// Returns the languages of requests that name none.
-  const PairLanguages& languages() const { return engine_.codec().languages; }
+  const PairLanguages& languages() const { return engine_->codec().languages; }
 
  private:
-  void fill(const SentenceSource& next, SentenceQueue& queue) const;
-  void drain(SentenceQueue& queue, const TranslationSink& take) const;
-  void run_worker(SentenceQueue& queue);
-  void start_other_workers(SentenceQueue& queue, std::vector<std::jthread>& threads);
+  CallOptions call_options() const;
 
-  TranslationEngine engine_;
+  std::shared_ptr<TranslationEngine> engine_;
 };
 
 }  // namespace edgewise

@@ -38,7 +38,7 @@ void translate_failure(const std::exception_ptr& failure, void* error_class) {
 void bind_errors(nb::module_& module) {
   const nb::exception<Error> error(module, "Error", PyExc_ValueError);
   error.attr("__doc__") =
-      "An unusable argument, file or setting. The message says what the argument has and what is needed.";
+      "An unusable argument, file or setting. The message says what the argument has and what it needs.";
   nb::register_exception_translator(translate_failure, error.ptr());
 }
 

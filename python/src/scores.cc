@@ -56,9 +56,8 @@ Score score_texts(nb::handle hypotheses, nb::handle references, const std::strin
                   int chrf_word_order) {
   const std::vector<std::string> hypothesis_texts = read_text_list(hypotheses, "score", "hypotheses");
   const std::vector<std::string> reference_texts = read_text_list(references, "score", "references");
-  check(hypothesis_texts.size() == reference_texts.size(),
-        "score: hypotheses has {} texts and references has {}, as many are needed", hypothesis_texts.size(),
-        reference_texts.size());
+  check(hypothesis_texts.size() == reference_texts.size(), "score: hypotheses has {} texts, needs the {} of references",
+        hypothesis_texts.size(), reference_texts.size());
   check(!hypothesis_texts.empty(), "score: hypotheses is empty, needs at least one text");
   const BleuOptions bleu_options{.tokenizer = read_tokenizer(tokenize), .lower_case = lowercase};
   const ChrfOptions chrf_options{.word_order = chrf_word_order, .lower_case = lowercase};

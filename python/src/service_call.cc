@@ -2,12 +2,11 @@
 #include "service_call.h"
 
 #include <atomic>
-#include <condition_variable>
-#include <exception>
-#include <mutex>
+#include <string>
 #include <thread>
 #include <utility>
 
+#include "edgewise/base/stop_request.h"
 #include "process_end.h"
 
 namespace edgewise::python {
@@ -15,7 +14,7 @@ namespace {
 
 /// The most sentences of a list that are in a service at a time: many batches, so that a long sentence at the beginning
 /// does not hold up the others.
-constexpr std::size_t kMostSentences = 1024;
+constexpr std::int64_t kMostSentences = 1024;
 
 /// Returns the name of a client. Each call is one, so that all calls take turns.
 std::string new_client() {
@@ -23,76 +22,53 @@ std::string new_client() {
   return std::to_string(next++);
 }
 
-}  // namespace
-
-struct ServiceCall::Job {
-  std::mutex mutex = {};
-  std::condition_variable has_ended = {};
-  bool is_at_end = false;
-  SearchedSentence searched = {};
-  std::exception_ptr error = {};
-  TranslationService::Ticket ticket = 0;
-};
-
-ServiceCall::ServiceCall(std::shared_ptr<TranslationService> service, const CallOptions& options)
-    : service_(std::move(service)), options_(options), client_(new_client()) {}
-
-ServiceCall::~ServiceCall() {
-  for (const auto& job : jobs_) service_->cancel(job->ticket);
+/// Calls `fn`. The end of the process cancels the calls of all threads: a daemon thread then waits for it.
+template <class Fn>
+auto until_process_end(Fn fn) {
+  try {
+    return fn();
+  } catch (const StopException&) {
+    wait_for_process_end();
+  }
 }
 
-void ServiceCall::put(TranslationRequest sentence) {
-  auto job = std::make_shared<Job>();
-  const ServiceReceiver receiver = {.take =
-                                        [job](std::size_t, SearchedSentence searched) {
-                                          const std::lock_guard lock(job->mutex);
-                                          job->searched = std::move(searched);
-                                        },
-                                    .end =
-                                        [job](const std::exception_ptr& error) {
-                                          const std::lock_guard lock(job->mutex);
-                                          job->is_at_end = true;
-                                          job->error = error;
-                                          job->has_ended.notify_all();
-                                        }};
-  // One sentence a request: the service gives turns to the requests of a client, so that it begins sentences in their
-  // order.
-  ServiceRequest request = {.client = client_, .sentences = {}, .n_best = options_.n_best};
-  request.sentences.push_back(std::move(sentence));
-  auto ticket = service_->submit(request, receiver);
-  for (; !ticket; ticket = service_->submit(request, receiver)) {
+}  // namespace
+
+ServiceCall::ServiceCall(std::shared_ptr<TranslationService> service, const ResultOptions& options)
+    : service_(std::move(service)),
+      has_attention_(options.attention),
+      call_(*service_, {.client = new_client(), .n_best = options.n_best, .keeps_order = true}) {}
+
+void ServiceCall::put(const TranslationRequest& sentence) {
+  std::vector<TokenizedSentence> sentences;
+  sentences.push_back(service_->encode(sentence));
+  const auto is_in = [&] { return call_.try_put(sentences); };
+  while (!until_process_end(is_in)) {
     if (is_process_ending()) wait_for_process_end();
     std::this_thread::sleep_for(kSignalInterval);
     signal_clock_.run_handlers_if_due();
   }
-  job->ticket = *ticket;
-  jobs_.push_back(std::move(job));
   signal_clock_.run_handlers_if_due();
 }
 
 Translation ServiceCall::take() {
-  const std::shared_ptr<Job> job = jobs_.front();
-  {
-    std::unique_lock lock(job->mutex);
-    wait_for_condition(lock, job->has_ended, [&] { return job->is_at_end; });
-  }
-  jobs_.pop_front();
-  if (job->error) std::rethrow_exception(job->error);
-  Translation translation = service_->decode(job->searched);
-  if (!options_.attention) {
+  const auto is_ready = [&] { return call_.wait_until(TranslationCall::Clock::now() + kSignalInterval); };
+  while (handles_signals() && !is_ready()) run_signal_handlers();
+  Translation translation = std::move(until_process_end([&] { return call_.next(); })->second);
+  if (!has_attention_) {
     for (TranslatedText& output : translation.outputs) output.attention = {};
   }
   return translation;
 }
 
 std::vector<Translation> translate_all(std::shared_ptr<TranslationService> service,
-                                       std::vector<TranslationRequest> sentences, const CallOptions& options) {
+                                       std::span<const TranslationRequest> sentences, const ResultOptions& options) {
   ServiceCall call(std::move(service), options);
   std::vector<Translation> translations;
   translations.reserve(sentences.size());
-  for (TranslationRequest& sentence : sentences) {
+  for (const TranslationRequest& sentence : sentences) {
     if (call.size() == kMostSentences) translations.push_back(call.take());
-    call.put(std::move(sentence));
+    call.put(sentence);
   }
   while (call.size() > 0) translations.push_back(call.take());
   return translations;

@@ -2,9 +2,7 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <functional>
-#include <mutex>
 
 #include "edgewise/base/stop_request.h"
 
@@ -37,20 +35,6 @@ class SignalClock {
  private:
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
-
-/// Waits until `is_true` returns true, or until a signal handler raises an exception. The GIL must be released.
-template <class Condition>
-void wait_for_condition(std::unique_lock<std::mutex>& lock, std::condition_variable& changed, Condition is_true) {
-  if (!handles_signals()) {
-    changed.wait(lock, is_true);
-    return;
-  }
-  while (!changed.wait_for(lock, kSignalInterval, is_true)) {
-    lock.unlock();
-    run_signal_handlers();
-    lock.lock();
-  }
-}
 
 /// Calls `run` in a thread of its own and waits for its end. If a signal handler raises an exception meanwhile, sets
 /// the request, waits for the end of `run` and throws the exception. The GIL must be released.

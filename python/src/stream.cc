@@ -33,9 +33,9 @@ TranslationStream::TranslationStream(std::shared_ptr<SharedTranslator> translato
     : translator_(std::move(translator)),
       sentences_(std::move(sentences)),
       keywords_(keywords),
-      most_sentences_(static_cast<std::size_t>(ahead) + 1),
+      most_sentences_(ahead + 1),
       call_(std::make_unique<ServiceCall>(translator_->service(keywords.alignments()),
-                                          keywords.call_options(translator_->search()))) {}
+                                          keywords.result_options(translator_->search()))) {}
 
 void TranslationStream::read_sentence() {
   PyObject* element = PyIter_Next(sentences_.ptr());
@@ -45,10 +45,10 @@ void TranslationStream::read_sentence() {
     return;
   }
   const nb::object owned = nb::steal(element);
-  TranslationRequest request = {.input = read_element(owned, "stream", "sentences", num_read_++),
-                                .languages = keywords_.languages()};
+  const TranslationRequest request = {.input = read_element(owned, "stream", "sentences", num_read_++),
+                                      .languages = keywords_.languages()};
   const nb::gil_scoped_release release;
-  call_->put(std::move(request));
+  call_->put(request);
 }
 
 void TranslationStream::read_sentences() {

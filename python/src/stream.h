@@ -37,7 +37,7 @@ class TranslationStream {
   std::shared_ptr<SharedTranslator> translator_;
   nb::object sentences_;  // null at the end
   SentenceKeywords keywords_;
-  std::size_t most_sentences_;
+  std::int64_t most_sentences_;
   std::size_t num_read_ = 0;
   std::exception_ptr error_;  // of the iterator
   std::unique_ptr<ServiceCall> call_;

@@ -16,7 +16,7 @@ namespace {
 /// Returns a function that translates sentences; a text has one output of each.
 TranslateSentences translate_by(std::shared_ptr<TranslationService> service) {
   return [service = std::move(service)](std::span<const TranslationRequest> requests) {
-    return translate_all(service, {requests.begin(), requests.end()}, CallOptions{.n_best = 1});
+    return translate_all(service, requests, {.n_best = 1});
   };
 }
 

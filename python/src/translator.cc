@@ -89,7 +89,7 @@ nb::object translate(const PythonTranslator& self, nb::handle sentences, nb::han
   std::vector<Translation> translations;
   {
     const nb::gil_scoped_release release;
-    translations = translate_all(std::move(service), std::move(requests), keywords.call_options(self.shared->search()));
+    translations = translate_all(std::move(service), requests, keywords.result_options(self.shared->search()));
   }
   if (texts.is_one) return nb::cast(std::move(translations.front()));
   nb::list list;

@@ -27,7 +27,7 @@ struct SentenceKeywords {
 
   PairLanguages languages() const { return {input_language.value_or(""), output_language.value_or("")}; }
   Alignments alignments() const { return alignment || attention ? Alignments::kRequested : Alignments::kNone; }
-  CallOptions call_options(const SearchOptions& search) const {
+  ResultOptions result_options(const SearchOptions& search) const {
     return {.n_best = search.n_best, .attention = attention};
   }
 };

@@ -176,12 +176,11 @@ TEST_F(BadInput, LeavesOutBadTrainingPairsAndNamesTheirLines) {
 TEST_F(BadInput, RefusesAPathThatIsNoModel) {
   expect_refused({"translate", "--model", "nowhere"}, absent_model_text("translate", "nowhere"));
   expect_refused({"translate", "--model", "no/where"},
-                 "translate: no/where does not exist, a run or model directory is needed");
+                 "translate: no/where does not exist, needs a run or model directory");
   std::filesystem::create_directory(path("folder"));
   expect_refused(
       {"translate", "--model", "folder"},
-      "translate: folder holds no model, a directory with manifest.json (or with best/ or last/ that have one) "
-      "is needed");
+      "translate: folder holds no model, needs a directory with manifest.json (or with best/ or last/ that have one)");
 }
 
 TEST_F(BadInput, RefusesToResumeADirectoryWithoutARun) {
@@ -203,7 +202,7 @@ TEST_F(BadInput, RefusesInputThatIsNotUtf8OrDoesNotExist) {
   run_well({"train", "tiny.toml", "--out", "run"});
   write("latin", "a b\n\n\xE9t\xE9\n");
   expect_refused({"translate", "--model", "run", "latin"},
-                 "translate: latin:3 has a byte that is not UTF-8 at 0, UTF-8 is needed");
+                 "translate: latin:3 has a byte that is not UTF-8 at 0, needs UTF-8");
   expect_refused({"translate", "--model", "run", "nowhere"}, "translate: nowhere: No such file or directory");
   expect_refused({"translate", "--model", "run", "."}, "translate: .: Is a directory");
 }

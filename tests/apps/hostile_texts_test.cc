@@ -100,7 +100,7 @@ class HostileTexts : public ProgramTest {
 
 std::string bad_byte_text(const BadByte& bad) {
   return "text:" + std::to_string(bad.line) + " has a byte that is not UTF-8 at " + std::to_string(bad.offset) +
-         ", UTF-8 is needed";
+         ", needs UTF-8";
 }
 
 TEST_F(HostileTexts, AreTranslatedLineByLineOrRefused) {

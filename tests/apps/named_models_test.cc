@@ -56,7 +56,7 @@ TEST_F(NamedModels, AreListedInTheErrorForAnotherName) {
   EXPECT_EQ(result.exit_code, 2);
   const std::string folder = fs::canonical(path("")).string();
   EXPECT_EQ(result.errors.substr(0, result.errors.rfind(", /usr")),
-            "translate: xx-zz does not exist, a run or model directory is needed, or the name of a model in " + folder +
+            "translate: xx-zz does not exist, needs a run or model directory, or the name of a model in " + folder +
                 "/share/edgewise/models, " + folder + "/models");
   EXPECT_NE(result.errors.find("xx-yy"), std::string::npos) << result.errors;
 }

@@ -68,7 +68,7 @@ class ProgramTest : public testing::Test {
 
 /// Returns the error for a model that does not exist and whose name no folder of models has.
 inline std::string absent_model_text(const std::string& caller, const std::string& name) {
-  return caller + ": " + name + " does not exist, a run or model directory is needed, or " +
+  return caller + ": " + name + " does not exist, needs a run or model directory, or " +
          describe_model_names(caller);
 }
 

@@ -80,7 +80,7 @@ TEST_F(TranslateHtmlProgram, RefusesADocumentThatIsTooLongAndKeepsTheOutputFile)
 }
 
 TEST_F(TranslateHtmlProgram, RefusesBytesThatAreNotUtf8OrReplacesThem) {
-  expect_html_refused({}, "translate: standard input has a byte that is not UTF-8 at 2, UTF-8 is needed", "a \xFF");
+  expect_html_refused({}, "translate: standard input has a byte that is not UTF-8 at 2, needs UTF-8", "a \xFF");
   const ProcessResult result =
       run({"translate", "--model", "run", "--html", "--bad-text", "replace"}, {.input = "<hr \xFF><p>a\xFF</p>"});
   EXPECT_EQ(result.exit_code, 0);

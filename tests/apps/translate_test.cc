@@ -69,7 +69,7 @@ TEST_F(TranslateProgram, WritesAFileWholeOrNotAtAll) {
   write("bad", "a b\n\xFF\n");
 
   expect_refused({"translate", "--model", "run", "--out", "out.txt", "bad"},
-                 "translate: bad:2 has a byte that is not UTF-8 at 0, UTF-8 is needed");
+                 "translate: bad:2 has a byte that is not UTF-8 at 0, needs UTF-8");
   EXPECT_EQ(read("out.txt"), "earlier result\n");
   run_well({"translate", "--model", "run", "--out", "out.txt", "good"});
   EXPECT_NE(read("out.txt"), "earlier result\n");
@@ -179,7 +179,7 @@ TEST_F(TranslateProgram, AcceptsAnySearchOption) {
   expect_refused({"translate", "--model", "run", "--set", "search.beem=3"},
                  "--set search.beem=3: search.beem is unknown; did you mean search.beam?");
   expect_refused({"translate", "--model", "run", "--beam", "1", "--nbest", "2"},
-                 "search: n_best is 2, but the beam is 1; a beam at least as wide is needed");
+                 "search: n_best is 2, needs at most the beam, which is 1");
   expect_refused({"translate", "--model", "run", "--set", "search.kind=scoring"},
                  "translate: kind is scoring, needs beam or sampling; use score-pairs");
 }
@@ -287,7 +287,7 @@ TEST_F(TranslateProgram, KeepsTheOldFileUntilTheNewOneIsWhole) {
   write("out", "earlier\n");
   write("in", std::string(100'000, '\n') + "\xFF\n");
   expect_refused({"translate", "--model", "run", "--out", "out", "in"},
-                 "translate: in:100001 has a byte that is not UTF-8 at 0, UTF-8 is needed");
+                 "translate: in:100001 has a byte that is not UTF-8 at 0, needs UTF-8");
 
   EXPECT_EQ(read("out"), "earlier\n");
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(path("")), {}), 4);  // no temporary file is left

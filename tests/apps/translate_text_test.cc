@@ -96,7 +96,7 @@ TEST_F(TranslateTextProgram, RefusesOptionsOfATextWithoutAText) {
 TEST_F(TranslateTextProgram, StopsAtTextThatIsNotUtf8OrReplacesIt) {
   const ProcessResult stopped = run({"translate", "--model", "run", "--text"}, {.input = "a\nb\xFF\n"});
   EXPECT_EQ(stopped.exit_code, 2);
-  EXPECT_EQ(stopped.errors, "translate: standard input:2 has a byte that is not UTF-8 at 1, UTF-8 is needed\n");
+  EXPECT_EQ(stopped.errors, "translate: standard input:2 has a byte that is not UTF-8 at 1, needs UTF-8\n");
   EXPECT_EQ(stopped.output, sentence("a") + "\n");
 
   const ProcessResult replaced =

@@ -73,7 +73,7 @@ TEST_P(ImportedCtranslate2Test, SplitsTextIntoTheTokensOfCtranslate2) {
   for (const ScoredCase& expected : cases_) {
     const TokenizedSentence sentence = model.codec.encode(request_of(expected, model));
     ASSERT_EQ(sentence.parts.size(), 1U);
-    EXPECT_EQ(sentence.parts[0], expected.input) << expected.text;
+    EXPECT_EQ(sentence.parts[0].input.tokens, expected.input) << expected.text;
   }
 }
 

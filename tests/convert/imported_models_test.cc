@@ -87,7 +87,7 @@ TEST_P(ImportedModelTest, SplitsTextIntoTheTokensOfTheTokenizer) {
   for (const Case& expected : cases_) {
     const TokenizedSentence sentence = model.codec.encode({.input = expected.text});
     ASSERT_EQ(sentence.parts.size(), 1U);
-    EXPECT_EQ(sentence.parts[0], expected.input) << expected.text;
+    EXPECT_EQ(sentence.parts[0].input.tokens, expected.input) << expected.text;
   }
 }
 

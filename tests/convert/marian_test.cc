@@ -82,7 +82,7 @@ TEST_F(MarianFixtureTest, GivesTheTokensOfAnOutputTheProbabilitiesOfMarian) {
   const auto scorer = make_scorer();
   for (const JsonValue& given : cases()) {
     SCOPED_TRACE(given.members.at("text").text);
-    const Tokens input = codec.encode({.input = given.members.at("text").text}).parts.at(0);
+    const Tokens input = codec.encode({.input = given.members.at("text").text}).parts.at(0).input.tokens;
     for (const JsonValue& json : given.members.at("outputs").items) {
       const MarianOutput expected = parse_output(json);
       Tokens forced;

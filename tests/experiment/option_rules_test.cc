@@ -172,7 +172,7 @@ TEST(OptionRules, RefuseABeamWiderThanTheVocabularyBeforeTheFirstStep) {
     ModelObserver observer;
     RunRequests requests;
     EXPECT_EQ(error_of([&] { train(experiment, folder / "run", {}, observer, requests); }),
-              "search: beam is 10, but the vocabulary has 9 tokens; at most so many are needed");
+              "search: beam is 10, needs at most the 9 tokens of the vocabulary");
     EXPECT_FALSE(observer.has_model);
   }
 }

@@ -10,7 +10,6 @@
 #include "edgewise/base/manifest.h"
 #include "edgewise/base/safetensors.h"
 #include "edgewise/options/experiment.h"
-#include "edgewise/translate/part_record.h"
 #include "tests/fuzz/check.h"
 #include "tests/fuzz/readers.h"
 
@@ -72,17 +71,6 @@ void read_manifest(std::string_view bytes) {
     const std::string written = manifest_text(manifest);
     require(manifest_text(parse_manifest(written, "written")) == written);
     for (const ManifestEntry& file : manifest.files) require(is_plain_name(file.name));
-  });
-}
-
-void read_part(std::string_view bytes) {
-  accept_errors([&] {
-    const PartRecord record = parse_part_record(bytes, "fuzzed");
-    require(record.shard < record.shards && record.begin <= record.end && record.lines <= record.input_lines);
-    const std::string written = part_record_text(record);
-    const PartRecord again = parse_part_record(written, "written");
-    require(part_record_text(again) == written);
-    require(!part_difference(again, record));
   });
 }
 

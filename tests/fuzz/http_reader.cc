@@ -75,12 +75,11 @@ ReadConnection read_connection(std::string_view bytes, std::string_view sizes) {
   ReadConnection connection;
   for (bool is_open = true; is_open;) {
     bool is_done = false;
-    reader.read([&](HttpReadResult result) {
+    reader.read([&](std::optional<HttpMessage> message, const std::optional<HttpResponse>& refusal) {
       is_done = true;
-      is_open = result.kind == HttpReadResult::Kind::kRequest;
-      connection.status = result.status;
-      if (is_open)
-        connection.requests.push_back(make_http_request(result.message, divide_target(result.message.target())));
+      is_open = message.has_value();
+      connection.status = refusal ? refusal->status : 0;
+      if (is_open) connection.requests.push_back(make_http_request(*message));
     });
     shared.io.restart();
     shared.io.run();

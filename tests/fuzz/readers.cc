@@ -19,7 +19,6 @@ constexpr Reader kReaders[] = {
     {"model", read_model},
     {"npz", read_npz_archive},
     {"pairs", read_pairs},
-    {"part", read_part},
     {"pickle", read_pickle},
     {"request", read_request},
     {"safetensors", read_safetensors},

@@ -23,7 +23,6 @@ void read_safetensors(std::string_view bytes);
 void read_config(std::string_view bytes);
 void read_settings(std::string_view bytes);  // one `section.key=value` on each line
 void read_manifest(std::string_view bytes);
-void read_part(std::string_view bytes);  // the record of a part of a translation
 void read_json(std::string_view bytes);
 
 // Vocabularies and corpora (text_readers.cc).

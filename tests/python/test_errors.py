@@ -22,7 +22,7 @@ def test_a_missing_model_is_named(tmp_path):
     with pytest.raises(edgewise.Error) as caught:
         edgewise.Translator("xx-yy")
     assert str(caught.value).startswith(
-        "Translator: xx-yy does not exist, a run or model directory is needed, or the name of a model in "
+        "Translator: xx-yy does not exist, needs a run or model directory, or the name of a model in "
         f"{folders[0]}, {folders[1]}, which have ")
     with pytest.raises(edgewise.Error, match="^Translator: "):
         edgewise.Translator(tmp_path / "none")

@@ -55,7 +55,7 @@ def test_long_inputs_are_cut_on_request(model):
     ({"temperature": 0.7}, edgewise.Error, "Translator: search.temperature is 0.7, needs search.kind=sampling"),
     ({"kind": "scoring"}, edgewise.Error, "Translator: kind is scoring, needs beam or sampling"),
     ({"beam": 2, "n_best": 3}, edgewise.Error,
-     "search: n_best is 3, but the beam is 2; a beam at least as wide is needed"),
+     "search: n_best is 3, needs at most the beam, which is 2"),
     ({"workers": 0}, edgewise.Error, "Translator: workers is 0, needs a whole number from 1 to 1024"),
 ])
 def test_a_bad_option_is_refused(model, options, error, text):

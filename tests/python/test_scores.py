@@ -34,7 +34,7 @@ def test_scores_are_those_of_the_command_line(tmp_path, options, flags):
 
 
 @pytest.mark.parametrize("arguments, options, error, text", [
-    ((["a"], ["a", "b"]), {}, edgewise.Error, "score: hypotheses has 1 texts and references has 2, as many are needed"),
+    ((["a"], ["a", "b"]), {}, edgewise.Error, "score: hypotheses has 1 texts, needs the 2 of references"),
     (([], []), {}, edgewise.Error, "score: hypotheses is empty, needs at least one text"),
     (("a", "a"), {}, TypeError, "score: hypotheses is 'a', needs an iterable of str"),
     (([1], ["a"]), {}, TypeError, "score: hypotheses[0] is 1, needs a str"),

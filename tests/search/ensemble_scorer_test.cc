@@ -82,7 +82,7 @@ TEST(EnsembleScorer, ErrorsNameMembersThatDoNotFit) {
               members.push_back(table_member(5, 1));
               EnsembleScorer ensemble(std::move(members));
             }),
-            "EnsembleScorer: the vocabulary of member 1 has 5 tokens, that of member 0 has 6; they must be equal");
+            "EnsembleScorer: the vocabulary of member 1 has 5 tokens, needs the 6 of member 0");
 }
 
 }  // namespace

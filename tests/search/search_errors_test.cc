@@ -40,7 +40,7 @@ TEST(SearchErrors, NameABeamOutOfRange) {
   EXPECT_EQ(refusal_of(&SearchOptions::beam, std::int64_t{-3}),
             "search: beam is -3, needs a whole number from 1 to 1000");
   EXPECT_EQ(refusal_of(&SearchOptions::beam, std::int64_t{9}),
-            "search: beam is 9, but the vocabulary has 8 tokens; at most so many are needed");
+            "search: beam is 9, needs at most the 8 tokens of the vocabulary");
   EXPECT_EQ(refusal_of(&SearchOptions::beam, std::int64_t{8}), "no error");
 }
 
@@ -106,16 +106,16 @@ TEST(SearchErrors, NameAPrefixWhoseAncestorsWouldFillTheMemory) {
 
 TEST(SearchErrors, NameAnNBestAboveTheBeam) {
   EXPECT_EQ(refusal_of(&SearchOptions::n_best, std::int64_t{2}),
-            "search: n_best is 2, but the beam is 1; a beam at least as wide is needed");
+            "search: n_best is 2, needs at most the beam, which is 1");
 }
 
 TEST(SearchErrors, NameACapacityOutOfRange) {
   TableScorer scorer(8, random_table(8, 1));
   const std::vector<Tokens> inputs = {{6}};
   EXPECT_EQ(error_of([&] { search(scorer, inputs, {}, {.sentences = 0}); }),
-            "search: capacity.sentences is 0, at least 1 is needed");
+            "search: capacity.sentences is 0, needs at least 1");
   EXPECT_EQ(error_of([&] { search(scorer, inputs, {}, {.tokens = -1}); }),
-            "search: capacity.tokens is -1, at least 0 is needed");
+            "search: capacity.tokens is -1, needs at least 0");
 }
 
 TEST(SearchErrors, NameAForbiddenEndToken) {
@@ -127,9 +127,9 @@ TEST(SearchErrors, NameAForbiddenEndToken) {
 
 TEST(SearchErrors, NameNumbersThatAreNoLogProbabilities) {
   EXPECT_EQ(refusal_of(SearchOptions(), std::nanf("")),
-            "search: the scorer gave nan for token 0 after 1 tokens, a log-probability of at most 0 is needed");
+            "search: the scorer gave nan for token 0 after 1 tokens, needs a log-probability of at most 0");
   EXPECT_EQ(refusal_of(SearchOptions(), 0.5f),
-            "search: the scorer gave 0.5 for token 0 after 1 tokens, a log-probability of at most 0 is needed");
+            "search: the scorer gave 0.5 for token 0 after 1 tokens, needs a log-probability of at most 0");
 }
 
 TEST(SearchErrors, IgnoreRoundingOfTheLogarithmOfOne) { EXPECT_EQ(refusal_of(SearchOptions(), 1e-6f), "no error"); }

@@ -176,7 +176,7 @@ TEST(ModelRegistry, LetsARequestFinishWithItsModel) {
     Metrics metrics;
     RequestWait wait(exchange, RequestWait::Clock::now() + std::chrono::minutes(10), metrics);
     const auto results = translate({.client = "c", .texts = {"a"}, .routes = {route}}, wait);
-    EXPECT_EQ(results.at(0).translation.text, "a");
+    EXPECT_EQ(results.at(0).text, "a");
     EXPECT_FALSE(old.expired());
   }
   EXPECT_TRUE(old.expired());

@@ -44,10 +44,12 @@ class WaitingModel {
   std::shared_ptr<ServedModel> model;
 };
 
-ServiceRequest request_of(const std::vector<std::string>& texts) {
-  ServiceRequest request{.client = "c", .sentences = {}};
-  for (const std::string& text : texts) request.sentences.push_back({text});
-  return request;
+/// Translates texts for a client.
+std::vector<Translation> translate(RequestWait& wait, ServedModel& model, const std::vector<std::string>& texts,
+                                   const SentenceSink& sink = {}) {
+  std::vector<TranslationRequest> requests;
+  for (const std::string& text : texts) requests.push_back({text});
+  return wait.translate(*model.service, requests, {.client = "c"}, sink);
 }
 
 TEST(RequestWait, ReturnsTheTranslationsAndCallsTheSink) {
@@ -56,9 +58,9 @@ TEST(RequestWait, ReturnsTheTranslationsAndCallsTheSink) {
   Metrics metrics;
   RequestWait wait(exchange, Clock::now() + kLong, metrics);
   std::vector<std::string> received(3);
-  const auto translations =
-      wait.translate(*model->service, request_of({"a", "b c", "d"}),
-                     [&](std::size_t i, const Translation& found) { received[i] = found.outputs.at(0).text; });
+  const auto translations = translate(wait, *model, {"a", "b c", "d"}, [&](std::size_t i, const Translation& found) {
+    received[i] = found.outputs.at(0).text;
+  });
   EXPECT_THAT(received, testing::ElementsAre("a", "b c", "d"));
   EXPECT_EQ(translations.at(1).outputs.at(0).text, "b c");
   EXPECT_THAT(metrics.text({}, {}), testing::HasSubstr("edgewise_input_tokens_total 4\n"));
@@ -73,7 +75,7 @@ TEST(RequestWait, EndsTheSentencesOfAClientThatHangsUp) {
     waiting.wait_until_running();
     exchange.abandon();
   });
-  EXPECT_THROW(wait.translate(*waiting.model->service, request_of({"a", "b"}), {}), StopException);
+  EXPECT_THROW(translate(wait, *waiting.model, {"a", "b"}), StopException);
   EXPECT_EQ(waiting.model->service->load().tokens, 0);
 }
 
@@ -82,8 +84,7 @@ TEST(RequestWait, EndsTheSentencesAtItsDeadline) {
   FakeExchange exchange({});
   Metrics metrics;
   RequestWait wait(exchange, Clock::now() + std::chrono::milliseconds(20), metrics);
-  EXPECT_EQ(error_of([&] { wait.translate(*waiting.model->service, request_of({"a"}), {}); }),
-            "the time for the request is over");
+  EXPECT_EQ(error_of([&] { translate(wait, *waiting.model, {"a"}); }), "the time for the request is over");
   EXPECT_EQ(waiting.model->service->load().tokens, 0);
   EXPECT_THAT(metrics.text({}, {}), testing::HasSubstr("edgewise_rejected_total{reason=\"deadline\"} 1\n"));
 }
@@ -93,12 +94,13 @@ TEST(RequestWait, RefusesSentencesThatDoNotFitBesideTheOthers) {
   FakeExchange exchange({});
   Metrics metrics;
   std::jthread first([&] {
-    RequestWait(exchange, Clock::now() + kLong, metrics).translate(*waiting.model->service, request_of({"a b"}), {});
+    RequestWait wait(exchange, Clock::now() + kLong, metrics);
+    translate(wait, *waiting.model, {"a b"});
   });
   waiting.wait_until_running();
   RequestWait wait(exchange, Clock::now() + kLong, metrics);
   try {
-    wait.translate(*waiting.model->service, request_of({"a b c d e"}), {});
+    translate(wait, *waiting.model, {"a b c d e"});
     ADD_FAILURE() << "the request is not refused";
   } catch (const RequestError& error) {
     EXPECT_EQ(error.status(), 429);
@@ -114,7 +116,7 @@ TEST(RequestWait, EndsTheSentencesWhenTheSinkThrows) {
   Metrics metrics;
   RequestWait wait(exchange, Clock::now() + kLong, metrics);
   const SentenceSink throwing = [](std::size_t, const Translation&) { throw StopException(); };
-  EXPECT_THROW(wait.translate(*model->service, request_of({"a", "b"}), throwing), StopException);
+  EXPECT_THROW(translate(wait, *model, {"a", "b"}, throwing), StopException);
   EXPECT_EQ(model->service->load().tokens, 0);
 }
 

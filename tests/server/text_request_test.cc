@@ -20,7 +20,7 @@ TextTranslation translation_of(const std::string& text, std::vector<TextSentence
 }
 
 TextSentence sentence_at(std::size_t begin, std::size_t end, const std::vector<std::string>& outputs) {
-  TextSentence sentence{.input = {}, .output = {begin, end}, .translation = {}};
+  TextSentence sentence{.space = "", .output = {begin, end}};
   for (const std::string& output : outputs) sentence.translation.outputs.emplace_back().text = output;
   return sentence;
 }
@@ -44,7 +44,7 @@ class Translating {
  public:
   explicit Translating(CopyingServer& server) : server_(server) {}
 
-  std::vector<TextResult> run(TextRequest request, const std::string& source, const std::string& target) {
+  std::vector<TextTranslation> run(TextRequest request, const std::string& source, const std::string& target) {
     request.client = "c";
     request.routes.assign(request.texts.size(), server_.registry.languages()->find_route(source, target).value());
     FakeExchange exchange({});
@@ -61,7 +61,7 @@ class Translating {
 TEST(TextRequest, KeepsWhatIsBetweenSentences) {
   CopyingServer server;
   const std::string text = "\n  a b g.  c h!\r\n\r\n ***\n d\t";
-  EXPECT_EQ(Translating(server).run({.texts = {text}}, "en", "de").at(0).translation.text, text);
+  EXPECT_EQ(Translating(server).run({.texts = {text}}, "en", "de").at(0).text, text);
 }
 
 TEST(TextRequest, GivesTheSentencesOfTheLastModelToTheSink) {
@@ -75,8 +75,8 @@ TEST(TextRequest, GivesTheSentencesOfTheLastModelToTheSink) {
 TEST(TextRequest, TranslatesHtmlByTwoModels) {
   CopyingServer server({.pivot = "en"}, {"fr-en=one", "en-de=two"});
   const auto results = Translating(server).run({.texts = {"<b>a</b> b", "c"}, .format = TextFormat::kHtml}, "fr", "de");
-  EXPECT_EQ(results.at(0).translation.text, "<b>a</b> b");
-  EXPECT_EQ(results.at(1).translation.text, "c");
+  EXPECT_EQ(results.at(0).text, "<b>a</b> b");
+  EXPECT_EQ(results.at(1).text, "c");
 }
 
 TEST(DetectLanguages, ReturnsOnlyLanguagesOfTheServer) {
@@ -131,7 +131,7 @@ TEST(TextRequest, TranslatesEachTextByItsOwnModels) {
       request, wait, [&](const StreamedSentence& sentence) { received.emplace_back(sentence.text, sentence.number); });
   EXPECT_THAT(received, testing::UnorderedElementsAre(std::pair(0, 0), std::pair(0, 1), std::pair(2, 0),
                                                       std::pair(2, 1), std::pair(3, 0)));
-  for (std::size_t i = 0; i < results.size(); ++i) EXPECT_EQ(results[i].translation.text, request.texts[i]);
+  for (std::size_t i = 0; i < results.size(); ++i) EXPECT_EQ(results[i].text, request.texts[i]);
   EXPECT_EQ(results[0].intermediate, "a g. b");
   EXPECT_FALSE(results[1].intermediate || results[2].intermediate);
   EXPECT_EQ(results[3].intermediate, "a");

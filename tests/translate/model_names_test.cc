@@ -78,9 +78,8 @@ TEST_F(ModelNames, ComeAfterAPathThatExists) {
   make_model("en-de");
   EXPECT_EQ(find_model("en-de", "test"), "en-de");
   fs::remove("en-de/manifest.json");
-  EXPECT_EQ(
-      error_of([] { find_model("en-de", "test"); }),
-      "test: en-de holds no model, a directory with manifest.json (or with best/ or last/ that have one) is needed");
+  EXPECT_EQ(error_of([] { find_model("en-de", "test"); }),
+            "test: en-de holds no model, needs a directory with manifest.json (or with best/ or last/ that have one)");
 }
 
 TEST_F(ModelNames, MayNameRuns) {
@@ -103,18 +102,18 @@ TEST_F(ModelNames, HaveNoSlashes) {
   EXPECT_EQ(find_named_model("../outside", "test"), std::nullopt);
   EXPECT_EQ(find_named_model("..", "test"), std::nullopt);
   EXPECT_EQ(error_of([] { find_model("x/en-de", "test"); }),
-            "test: x/en-de does not exist, a run or model directory is needed");
+            "test: x/en-de does not exist, needs a run or model directory");
 }
 
 TEST_F(ModelNames, AreListedWithTheirFoldersInTheErrorForAnotherName) {
   EXPECT_EQ(error_of([] { find_model("en-fr", "test"); }),
-            "test: en-fr does not exist, a run or model directory is needed, or " + folders_text("none"));
+            "test: en-fr does not exist, needs a run or model directory, or " + folders_text("none"));
   make_model(c() / "en-de");
   make_model(a() / "en-de");
   make_model(b() / "de-en/best");
   fs::create_directory(a() / "data");
   EXPECT_EQ(error_of([] { find_model("en-fr", "test"); }),
-            "test: en-fr does not exist, a run or model directory is needed, or " + folders_text("de-en, en-de"));
+            "test: en-fr does not exist, needs a run or model directory, or " + folders_text("de-en, en-de"));
 }
 
 TEST_F(ModelNames, AreLookedUpBesideTheFolderOfTheProgramIfNothingElseIsSet) {

@@ -32,6 +32,23 @@ Hypothesis make_hypothesis(Tokens tokens, double score) {
   return hypothesis;
 }
 
+SentencePart searched_part(Tokens tokens, std::vector<Hypothesis> hypotheses) {
+  return {.input = {.tokens = std::move(tokens)}, .hypotheses = std::move(hypotheses)};
+}
+
+/// Returns the input tokens of each part.
+std::vector<Tokens> tokens_of(const TokenizedSentence& sentence) {
+  std::vector<Tokens> tokens;
+  for (const SentencePart& part : sentence.parts) tokens.push_back(part.input.tokens);
+  return tokens;
+}
+
+/// Decodes a sentence of one part with a hypothesis.
+Translation decode_one(const TextCodec& codec, TokenizedSentence sentence, const Hypothesis& hypothesis) {
+  sentence.parts.at(0).hypotheses = {hypothesis};
+  return codec.decode(sentence, 1);
+}
+
 /// Makes a list of hypotheses, best first. Few different scores, so that many are equal.
 std::vector<Hypothesis> random_hypotheses(std::size_t count, std::mt19937& random) {
   std::vector<Hypothesis> hypotheses;
@@ -65,11 +82,11 @@ TEST(TextCodec, GivesASentenceOfSeveralPartsTheBestCombinationsOfTheirHypotheses
     TokenizedSentence sentence;
     std::vector<std::vector<Hypothesis>> results;
     for (std::size_t part = 0; part < 1 + random() % 4; ++part) {
-      sentence.parts.push_back({kWords[0]});
       results.push_back(random_hypotheses(1 + random() % n_best, random));
+      sentence.parts.push_back(searched_part({kWords[0]}, results.back()));
     }
 
-    const Translation found = codec.decode(sentence, results, static_cast<std::int64_t>(n_best));
+    const Translation found = codec.decode(sentence, static_cast<std::int64_t>(n_best));
 
     std::vector<double> expected = all_scores(results);
     expected.resize(std::min(expected.size(), n_best));
@@ -87,10 +104,10 @@ TEST(TextCodec, JoinsTheHypothesesOfTheParts) {
   const auto hypothesis = [&](const std::string& word, double score) {
     return make_hypothesis(codec.vocabularies.output->encode(word), score);
   };
-  const std::vector<std::vector<Hypothesis>> results = {{hypothesis("a", -1), hypothesis("b", -3)},
-                                                        {hypothesis("c", -1), hypothesis("d", -2)}};
+  const TokenizedSentence sentence = {.parts = {searched_part({4}, {hypothesis("a", -1), hypothesis("b", -3)}),
+                                                searched_part({5}, {hypothesis("c", -1), hypothesis("d", -2)})}};
 
-  const Translation found = codec.decode({.parts = {{4}, {5}}}, results, 3);
+  const Translation found = codec.decode(sentence, 3);
 
   ASSERT_EQ(found.outputs.size(), 3U);
   EXPECT_EQ(found.outputs[0].text, "a c");
@@ -112,10 +129,23 @@ TEST(TextCodec, PutsLanguagesBeforeEachPartAndItsOutput) {
   codec.max_input = 2;
 
   const TokenizedSentence sentence = codec.encode({.input = "a b c"});
-  EXPECT_THAT(sentence.parts, ElementsAre(ElementsAre(5, 2, 0), ElementsAre(5, 3, 4, 0)));
-  EXPECT_THAT(sentence.forced, ElementsAre(6));
-  EXPECT_THAT(codec.encode({.input = "a"}).parts, ElementsAre(ElementsAre(5, 2, 0)));
-  EXPECT_THAT(codec.encode({.input = ""}).parts, ElementsAre(Tokens()));
+  EXPECT_THAT(tokens_of(sentence), ElementsAre(ElementsAre(5, 2, 0), ElementsAre(5, 3, 4, 0)));
+  EXPECT_THAT(sentence.parts.at(0).input.forced, ElementsAre(6));
+  EXPECT_THAT(tokens_of(codec.encode({.input = "a"})), ElementsAre(ElementsAre(5, 2, 0)));
+  EXPECT_THAT(tokens_of(codec.encode({.input = ""})), ElementsAre(Tokens()));
+}
+
+TEST(TextCodec, BeginsTheOutputOfEachPartWithTheLanguageAndThatOfTheFirstWithThePrefix) {
+  TextCodec codec = codec_with_languages(LanguagePlace::kBeforeBoth);
+  codec.languages = {"eng", "fra"};
+  codec.max_input = 1;
+  const TokenizedSentence sentence = codec.encode({.input = "a b", .prefix = "c"});
+  ASSERT_EQ(sentence.parts.size(), 2u);
+  EXPECT_THAT(sentence.parts[0].input.forced, ElementsAre(6));
+  EXPECT_THAT(sentence.parts[0].input.prefix, ElementsAre(4));
+  EXPECT_THAT(sentence.parts[1].input.forced, ElementsAre(6));
+  EXPECT_THAT(sentence.parts[1].input.prefix, testing::IsEmpty());
+  EXPECT_EQ(sentence.num_tokens(), 8);  // two parts of three tokens, the language and the prefix
 }
 
 TEST(TextCodec, PrefersTheLanguagesOfARequest) {
@@ -123,9 +153,10 @@ TEST(TextCodec, PrefersTheLanguagesOfARequest) {
   codec.languages = {"eng", "fra"};
 
   const TokenizedSentence sentence = codec.encode({.input = "a", .languages = {"fra", "eng"}});
-  EXPECT_THAT(sentence.parts, ElementsAre(ElementsAre(2, 0, 6)));
-  EXPECT_THAT(sentence.forced, ElementsAre(5));
-  EXPECT_THAT(codec.encode({.input = "a", .languages = {.output = "eng"}}).parts, ElementsAre(ElementsAre(2, 0, 5)));
+  EXPECT_THAT(tokens_of(sentence), ElementsAre(ElementsAre(2, 0, 6)));
+  EXPECT_THAT(sentence.parts.at(0).input.forced, ElementsAre(5));
+  EXPECT_THAT(tokens_of(codec.encode({.input = "a", .languages = {.output = "eng"}})),
+              ElementsAre(ElementsAre(2, 0, 5)));
 }
 
 TEST(TextCodec, NeedsTheLanguagesOfARequest) {
@@ -153,7 +184,7 @@ TEST(TextCodec, LeavesOutTokensAroundInputsAndTheLanguageOfOutputs) {
   // Rows of the language, c, b and the end token; columns of the language, a, b and the end token.
   hypothesis.attention = {1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 1};
 
-  const Translation found = codec.decode(sentence, std::vector<std::vector<Hypothesis>>{{hypothesis}}, 1);
+  const Translation found = decode_one(codec, sentence, hypothesis);
 
   EXPECT_THAT(found.input_tokens, ElementsAre("a", "b"));
   const TranslatedText& output = found.outputs.at(0);
@@ -241,8 +272,8 @@ TEST(TextCodec, ReadsAPlaceholderOfTheVocabularyForEachOfTheFirstFourSpans) {
   TextCodec codec = {.vocabularies = {vocabulary, vocabulary}, .is_protecting = true};
   codec.placeholders = find_placeholders(*vocabulary, *vocabulary);
   const TokenizedSentence sentence = codec.encode({.input = "a {1} {2} b {3} {4} {5} a"});
-  EXPECT_EQ(sentence.parts.at(0), vocabulary->encode("a \uE001 \uE002 b \uE003 \uE004 a"));
-  EXPECT_EQ(sentence.input(0).once.size(), 4U);
+  EXPECT_EQ(sentence.parts.at(0).input.tokens, vocabulary->encode("a \uE001 \uE002 b \uE003 \uE004 a"));
+  EXPECT_EQ(sentence.parts.at(0).input.once.size(), 4U);
   EXPECT_EQ(translated_by_words(words, "a {1} {2} b {3} {4} {5} a").outputs.at(0).text, "a {1} {2} b {3} {4} {5} a");
 }
 
@@ -253,8 +284,7 @@ TEST(TextCodec, PlacesASpanWhosePlaceholderTheOutputLacks) {
   const TokenizedSentence sentence = codec.encode({.input = "a {1} b"});
   Hypothesis hypothesis = make_hypothesis(vocabulary->encode("a b"), -1);
   hypothesis.attention = {1, 0, 0, 0, 0, 1, 0, 0, 1};
-  EXPECT_EQ(codec.decode(sentence, std::vector<std::vector<Hypothesis>>{{hypothesis}}, 1).outputs.at(0).text,
-            "a {1} b");
+  EXPECT_EQ(decode_one(codec, sentence, hypothesis).outputs.at(0).text, "a {1} b");
 }
 
 TEST(TextCodec, PutsASpanAtTheEndOfASentenceInFrontOfItsMarkWhateverTheAlignmentOfTheMark) {
@@ -264,8 +294,7 @@ TEST(TextCodec, PutsASpanAtTheEndOfASentenceInFrontOfItsMarkWhateverTheAlignment
   const TokenizedSentence sentence = codec.encode({.input = "a b {1}."});
   Hypothesis hypothesis = make_hypothesis(vocabulary->encode("a b."), -1);
   hypothesis.attention = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 1};  // the mark is aligned to b
-  EXPECT_EQ(codec.decode(sentence, std::vector<std::vector<Hypothesis>>{{hypothesis}}, 1).outputs.at(0).text,
-            "a b {1}.");
+  EXPECT_EQ(decode_one(codec, sentence, hypothesis).outputs.at(0).text, "a b {1}.");
 }
 
 TEST(TextCodec, RemovesInvisibleCharactersFromWords) {
@@ -289,7 +318,7 @@ TEST(TextCodec, PassesTextAsItIsWithoutProtectionAndWithAPrefix) {
   EXPECT_EQ(translated_by_words("a 1 {x}", "a 1 {x}", {.protect = false}).input_tokens.size(), 3U);
   EXPECT_EQ(translated_by_words("1", "1", {.protect = false}).outputs.at(0).token_numbers.at(0), 4);
   TextCodec codec = four_word_codec();
-  EXPECT_THAT(codec.encode({.input = "A B"}).parts, ElementsAre(Tokens(2, kSpecial.unknown)));
+  EXPECT_THAT(tokens_of(codec.encode({.input = "A B"})), ElementsAre(Tokens(2, kSpecial.unknown)));
   codec.is_protecting = true;
   EXPECT_TRUE(codec.encode({.input = "a {x}", .prefix = "a"}).spans.empty());
 }
@@ -299,9 +328,9 @@ TEST(TextCodec, KeepsForEachOutputTokenTheAttentionToItsPartAndNoMore) {
   constexpr std::size_t kParts = 2000;
   Hypothesis copied = make_hypothesis({kWords[0], kWords[1]}, -1);
   copied.attention = {0.75, 0.25, 0.25, 0.75, 0.5, 0.5};
-  const TokenizedSentence sentence = {.parts = std::vector<Tokens>(kParts, {kWords[0], kWords[1]})};
+  const TokenizedSentence sentence = {.parts = std::vector(kParts, searched_part({kWords[0], kWords[1]}, {copied}))};
 
-  const Translation found = codec.decode(sentence, std::vector(kParts, std::vector{copied}), 1);
+  const Translation found = codec.decode(sentence, 1);
 
   const TranslatedText& output = found.outputs.at(0);
   ASSERT_EQ(output.attention.size(), 2 * kParts);

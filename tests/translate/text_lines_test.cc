@@ -34,7 +34,7 @@ TEST_F(TextLinesTest, ThrowsAtALineThatIsNotUtf8) {
 
   EXPECT_EQ(lines.next(), "good");
   EXPECT_EQ(error_of([&] { lines.next(); }),
-            "test: " + path_.string() + ":2 has a byte that is not UTF-8 at 1, UTF-8 is needed");
+            "test: " + path_.string() + ":2 has a byte that is not UTF-8 at 1, needs UTF-8");
 }
 
 TEST_F(TextLinesTest, ReplacesAndReportsInvalidUtf8) {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "edgewise/base/error.h"
-#include "edgewise/translate/text_parts.h"
+#include "edgewise/translate/text_sentences.h"
 #include "tests/support/error_of.h"
 #include "tests/translate/copying_model.h"
 

@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <future>
 #include <thread>
 
 #include "edgewise/translate/translator.h"
@@ -24,23 +23,22 @@ TranslatorOptions options_of_service() {
   return options;
 }
 
-/// A request whose translations can be waited for.
+/// A call whose translations can be waited for.
 class Pending {
  public:
   Pending(TranslationService& service, const std::string& client, const Texts& texts, std::int64_t n_best = 1)
-      : service_(service), searched_(texts.size()) {
-    ServiceRequest request{.client = client, .sentences = {}, .n_best = n_best};
-    for (const std::string& text : texts) request.sentences.push_back({text});
-    ticket = service.submit(std::move(request),
-                            {.take = [this](std::size_t i, SearchedSentence found) { searched_[i] = std::move(found); },
-                             .end = [this](const std::exception_ptr& error) { end_.set_value(error); }});
+      : call(service, {.client = client, .n_best = n_best}), translations_(texts.size()) {
+    std::vector<TokenizedSentence> sentences;
+    for (const std::string& text : texts) sentences.push_back(service.encode({text}));
+    is_accepted = call.try_put(sentences);
   }
 
   std::vector<Translation> wait() {
-    if (const std::exception_ptr error = end_.get_future().get()) std::rethrow_exception(error);
-    std::vector<Translation> translations;
-    for (const SearchedSentence& searched : searched_) translations.push_back(service_.decode(searched));
-    return translations;
+    for (std::size_t i = 0; i < translations_.size(); ++i) {
+      auto [number, translation] = *call.next();
+      translations_.at(number) = std::move(translation);
+    }
+    return translations_;
   }
 
   Texts wait_for_texts() {
@@ -49,12 +47,11 @@ class Pending {
     return texts;
   }
 
-  std::optional<TranslationService::Ticket> ticket;
+  TranslationCall call;
+  bool is_accepted = false;
 
  private:
-  TranslationService& service_;
-  std::vector<SearchedSentence> searched_;
-  std::promise<std::exception_ptr> end_;
+  std::vector<Translation> translations_;
 };
 
 TEST(TranslationService, GivesManyClientsTheTranslationsOfATranslator) {
@@ -84,7 +81,7 @@ TEST(TranslationService, GivesManyClientsTheTranslationsOfATranslator) {
   EXPECT_EQ(service.load().tokens, 0);
 }
 
-TEST(TranslationService, ReturnsAsManyOutputsAsARequestWants) {
+TEST(TranslationService, ReturnsAsManyOutputsAsACallWants) {
   TextCodec codec = make_codec();
   TranslationService service(codec, copying_scorers(codec), options_of_service());
   for (const std::int64_t n_best : {1, 2, 3, 9}) {
@@ -98,7 +95,7 @@ TEST(TranslationService, TranslatesSentencesWithoutTokens) {
   EXPECT_THAT(Pending(service, "a", {"", "a", "  "}).wait_for_texts(), ElementsAre("", "a", ""));
 }
 
-TEST(TranslationService, DropsACancelledRequestBeforeTheNextStep) {
+TEST(TranslationService, DropsACancelledCallBeforeTheNextStep) {
   TextCodec codec = make_codec();
   std::atomic<bool> may_go_on = false;
   TranslatorOptions options = options_of_service();
@@ -106,7 +103,7 @@ TEST(TranslationService, DropsACancelledRequestBeforeTheNextStep) {
   TranslationService service(codec, waiting_scorers(codec, may_go_on), options);
   Pending cancelled(service, "a", {"a b c d e f a b c d e f"});
   while (service.load().running_parts == 0) std::this_thread::yield();
-  service.cancel(*cancelled.ticket);
+  cancelled.call.cancel();
   EXPECT_EQ(service.load().tokens, 0);
   may_go_on = true;
   may_go_on.notify_all();
@@ -114,23 +111,19 @@ TEST(TranslationService, DropsACancelledRequestBeforeTheNextStep) {
   EXPECT_EQ(service.load().running_parts, 0);
 }
 
-TEST(TranslationService, FinishesAcceptedRequestsWhenItDrains) {
+TEST(TranslationService, TranslatesTheSentencesThatItHasWhenItDrains) {
   TextCodec codec = make_codec();
   std::atomic<bool> may_go_on = false;
   TranslationService service(codec, waiting_scorers(codec, may_go_on), options_of_service());
   Pending accepted(service, "a", {"a b", "c"});
   std::jthread drain([&] { service.drain(); });
-  const auto is_accepted = [&] {
-    const ServiceReceiver nobody = {.take = [](auto&&...) {}, .end = [](auto&&...) {}};
-    return service.submit({.client = "b", .sentences = {{"a"}}}, nobody).has_value();
-  };
-  while (is_accepted()) std::this_thread::yield();
+  while (Pending(service, "b", {"a"}).is_accepted) std::this_thread::yield();
   may_go_on = true;
   may_go_on.notify_all();
   EXPECT_THAT(accepted.wait_for_texts(), ElementsAre("a b", "c"));
 }
 
-TEST(TranslationService, StopEndsRunningRequestsAndRefusesNewOnes) {
+TEST(TranslationService, StopCancelsCallsAndRefusesNewSentences) {
   TextCodec codec = make_codec();
   std::atomic<bool> may_go_on = false;
   TranslationService service(codec, waiting_scorers(codec, may_go_on), options_of_service());
@@ -142,7 +135,40 @@ TEST(TranslationService, StopEndsRunningRequestsAndRefusesNewOnes) {
   may_go_on.notify_all();
   stop.join();
   EXPECT_EQ(service.load().running_parts, 0);
-  EXPECT_EQ(Pending(service, "a", {"b"}).ticket, std::nullopt);
+  EXPECT_THROW(stopped.wait(), StopException);
+  EXPECT_FALSE(Pending(service, "a", {"b"}).is_accepted);
+}
+
+TEST(TranslationCall, WaitsUntilItsDeadline) {
+  TextCodec codec = make_codec();
+  std::atomic<bool> may_go_on = false;
+  TranslationService service(codec, waiting_scorers(codec, may_go_on), options_of_service());
+  Pending pending(service, "a", {"a b"});
+  EXPECT_FALSE(pending.call.wait_until(TranslationCall::Clock::now()));
+  may_go_on = true;
+  may_go_on.notify_all();
+  EXPECT_THAT(pending.wait_for_texts(), ElementsAre("a b"));
+}
+
+TEST(TranslationCall, EndsAWaitWhenAnotherThreadCancelsIt) {
+  TextCodec codec = make_codec();
+  std::atomic<bool> may_go_on = false;
+  TranslationService service(codec, waiting_scorers(codec, may_go_on), options_of_service());
+  Pending pending(service, "a", {"a b"});
+  std::jthread other([&] { pending.call.cancel(); });
+  EXPECT_THROW(pending.wait(), StopException);
+  may_go_on = true;
+  may_go_on.notify_all();
+}
+
+TEST(TranslationCall, EndsWithItsObject) {
+  TextCodec codec = make_codec();
+  std::atomic<bool> may_go_on = false;
+  TranslationService service(codec, waiting_scorers(codec, may_go_on), options_of_service());
+  Pending(service, "a", {"a b", "c"});
+  EXPECT_EQ(service.load().tokens, 0);
+  may_go_on = true;
+  may_go_on.notify_all();
 }
 
 TEST(TranslationService, SharesLoadedModelsWithAnotherService) {

@@ -9,7 +9,6 @@
 #include <future>
 #include <thread>
 
-#include "edgewise/translate/sentence_queue.h"
 #include "tests/support/error_of.h"
 #include "tests/translate/copying_model.h"
 
@@ -322,56 +321,20 @@ TEST(Translator, ThrowsStopExceptionWithinAStepOfARequest) {
   }
 }
 
-TEST(SentenceQueue, PassesForcedTokensWithEachPartAndThePrefixWithTheFirst) {
-  SentenceQueue queue({10, 100});
-  queue.put({.parts = {{4}, {5}}, .forced = {6}, .prefix = {7}});
-
-  const auto first = queue.next(false);
-  const auto second = queue.next(false);
-
-  EXPECT_EQ(first.value().forced, Tokens{6});
-  EXPECT_EQ(first.value().prefix, Tokens{7});
-  EXPECT_EQ(second.value().forced, Tokens{6});
-  EXPECT_EQ(second.value().prefix, Tokens());
-}
-
-TEST(SentenceQueue, ThrowsTheErrorOfAWorkerThatFailedBeforeAStopRequest) {
-  StopRequest stop = false;
-  SentenceQueue queue({.sentences = 9, .tokens = 9}, &stop);
-  EXPECT_FALSE(queue.is_stopped());
-  queue.abort(std::make_exception_ptr(Error("the worker failed")));
-  stop = true;
-  EXPECT_TRUE(queue.is_stopped());
-  EXPECT_FALSE(queue.put({.parts = {{4}}}));
-  EXPECT_EQ(error_of([&] { queue.take(); }), "the worker failed");
-}
-
-TEST(SentenceQueue, ThrowsStopExceptionAfterAStopRequest) {
-  StopRequest stop = false;
-  SentenceQueue queue({.sentences = 9, .tokens = 9}, &stop);
-  EXPECT_TRUE(queue.put({.parts = {{4}}}));
-  stop = true;
-  EXPECT_TRUE(queue.is_stopped());
-  EXPECT_TRUE(queue.next(false).has_value());
-  queue.abort_if_requested();
-  EXPECT_FALSE(queue.next(false).has_value());
-  EXPECT_THROW(queue.take(), StopException);
-}
-
 TEST(Translator, ErrorsNameOptionsThatDoNotFit) {
   const auto error_with = [](TranslatorOptions options) { return error_of([&] { copier(make_codec(), options); }); };
-  EXPECT_EQ(error_with({.workers = 0}), "Translator: workers is 0, at least 1 is needed");
+  EXPECT_EQ(error_with({.workers = 0}), "Translator: workers is 0, needs at least 1");
   EXPECT_EQ(error_with({.search = SearchOptions{.kind = SearchKind::kSampling}, .beam = 4}),
             "Translator: search.beam is 4, needs search.kind=beam");
   EXPECT_EQ(error_with({.search = SearchOptions{.length_norm = LengthNorm::kAverage}, .length_penalty = 1.0}),
             "Translator: search.length_penalty is 1.0, needs search.length_norm=gnmt or power");
-  EXPECT_EQ(error_with({.threads = -1}), "Translator: threads is -1, at least 0 is needed");
-  EXPECT_EQ(error_with({.max_pending_sentences = 0}), "Translator: max_pending_sentences is 0, at least 1 is needed");
-  EXPECT_EQ(error_with({.max_pending_tokens = 0}), "Translator: max_pending_tokens is 0, at least 1 is needed");
+  EXPECT_EQ(error_with({.threads = -1}), "Translator: threads is -1, needs at least 0");
+  EXPECT_EQ(error_with({.max_pending_sentences = 0}), "Translator: max_pending_sentences is 0, needs at least 1");
+  EXPECT_EQ(error_with({.max_pending_tokens = 0}), "Translator: max_pending_tokens is 0, needs at least 1");
   EXPECT_EQ(error_of([] {
               Translator(make_codec(), [] { return std::make_unique<TableScorer>(7, Table()); }).translate("a");
             }),
-            "Translator: the model has 7 output tokens, but the vocabulary has 13; they must be equal");
+            "Translator: the model has 7 output tokens, needs the 13 of the vocabulary");
 }
 
 }  // namespace

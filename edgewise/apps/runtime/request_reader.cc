@@ -19,12 +19,15 @@ TextLinesOptions with_stop(TextLinesOptions options, const StopRequest& stop) {
 
 }  // namespace
 
-RequestReader::RequestReader(TextLinesOptions inputs, std::optional<TextLinesOptions> prefixes)
-    : inputs_(with_stop(std::move(inputs), stop_)) {
+RequestReader::RequestReader(TextLinesOptions inputs, std::optional<TextLinesOptions> prefixes, const TextShard& shard)
+    : inputs_(with_stop(std::move(inputs), stop_)), shard_(shard) {
   if (prefixes) prefixes_.emplace(with_stop(*std::move(prefixes), stop_));
 }
 
 std::optional<TranslationRequest> RequestReader::next() {
+  while (inputs_.line_number() % shard_.count != shard_.index && inputs_.skip()) {
+    if (prefixes_) prefixes_->skip();
+  }
   auto input = inputs_.next();
   if (!prefixes_) return input ? std::optional(TranslationRequest{*std::move(input)}) : std::nullopt;
 

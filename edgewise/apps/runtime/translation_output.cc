@@ -10,7 +10,7 @@
 
 #include "edgewise/apps/runtime/line_output.h"
 #include "edgewise/base/json.h"
-#include "edgewise/translate/text_parts.h"
+#include "edgewise/translate/text_sentences.h"
 #include "edgewise/translate/translation_json.h"
 
 namespace edgewise {
@@ -54,27 +54,6 @@ void write_translations(Translator& translator, RequestReader& requests, AtomicF
       [&] { return requests.next(); },
       [&](const Translation& translation) { output.write(format_translation(translation, ++number, format), 1); },
       [&] { requests.stop(); });
-  output.finish();
-}
-
-void write_text(Translator& translator, TextReader& reader, AtomicFile* file, std::string_view caller,
-                const TextOptions& options) {
-  LineOutput output(file, caller);
-  std::string line;
-  int sentences = 0;
-  translate_text(
-      translator, [&] { return reader.next(); },
-      [&](std::string_view text, int num_sentences) {
-        const std::size_t end = line.size() + text.rfind('\n') + 1;
-        const bool ends_line = text.find('\n') != std::string_view::npos;
-        line += text;
-        sentences += num_sentences;
-        if (!ends_line) return;
-        output.write(std::string_view(line).substr(0, end), std::exchange(sentences, 0));
-        line.erase(0, end);
-      },
-      options, [&] { reader.stop(); });
-  if (!line.empty()) output.write(line, sentences);
   output.finish();
 }
 

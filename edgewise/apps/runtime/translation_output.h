@@ -6,9 +6,7 @@
 #include <string_view>
 
 #include "edgewise/apps/runtime/request_reader.h"
-#include "edgewise/apps/runtime/text_reader.h"
 #include "edgewise/base/files.h"
-#include "edgewise/translate/text_translator.h"
 #include "edgewise/translate/translator.h"
 
 namespace edgewise {
@@ -31,11 +29,5 @@ std::string format_translation(const Translation& translation, std::int64_t numb
 /// An error ends it at once, also while a reader waits for a pipe or a terminal.
 void write_translations(Translator& translator, RequestReader& requests, AtomicFile* file, std::string_view caller,
                         const TranslationFormat& format);
-
-/// Translates a text and writes the translated text to a file or, if it is null, standard output. Commits the file.
-/// Standard output has whole lines, and the end of a text that does not end with a line feed. An error ends it at once,
-/// as it ends write_translations.
-void write_text(Translator& translator, TextReader& reader, AtomicFile* file, std::string_view caller,
-                const TextOptions& options);
 
 }  // namespace edgewise

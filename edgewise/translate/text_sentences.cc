@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/translate/text_parts.h"
+#include "edgewise/translate/text_sentences.h"
 
 #include <algorithm>
 #include <utility>
@@ -39,15 +39,15 @@ bool is_link_definition(std::string_view line) {
          line.find_first_of(":/.#<", end + 3) != std::string_view::npos;
 }
 
-/// Collects the parts of a text.
-class PartList {
+/// Collects the sentences of a text.
+class SentenceList {
  public:
-  explicit PartList(const SentenceSplitter& splitter) : splitter_(splitter) {}
+  explicit SentenceList(const SentenceSplitter& splitter) : splitter_(splitter) {}
 
   void add_space(std::string_view space) { space_ += space; }
 
   void add_copied(std::string_view text) {
-    if (!text.empty()) parts_.push_back({std::exchange(space_, {}), std::string(text), false});
+    if (!text.empty()) sentences_.push_back({std::exchange(space_, {}), std::string(text), false});
   }
 
   /// Adds the sentences of text that begins a line or a cell.
@@ -73,9 +73,9 @@ class PartList {
     }
   }
 
-  std::vector<TextPart> take() {
-    if (!space_.empty()) parts_.push_back({std::move(space_)});
-    return std::move(parts_);
+  std::vector<TextSentence> take() {
+    if (!space_.empty()) sentences_.push_back({std::move(space_)});
+    return std::move(sentences_);
   }
 
  private:
@@ -95,12 +95,12 @@ class PartList {
   }
 
   void add_sentence(std::string_view sentence) {
-    parts_.push_back({std::exchange(space_, {}), std::string(sentence), needs_translation(sentence)});
+    sentences_.push_back({std::exchange(space_, {}), std::string(sentence), needs_translation(sentence)});
   }
 
   const SentenceSplitter& splitter_;
-  std::vector<TextPart> parts_;
-  std::string space_;  // behind the last part
+  std::vector<TextSentence> sentences_;
+  std::string space_;  // behind the last sentence
 };
 
 /// Returns the end of the line that begins at `begin`, with its line feed.
@@ -110,13 +110,13 @@ std::size_t find_line_end(std::string_view text, std::size_t begin) {
 
 }  // namespace
 
-std::string TextPart::input() const {
+std::string TextSentence::line() const {
   std::string line;
   bool is_behind_break = false;
-  for_each_code_point(sentence, [&](CodePoint point, std::size_t offset) {
+  for_each_code_point(text, [&](CodePoint point, std::size_t offset) {
     const bool is_break = is_line_break(point.value);
     if (is_break && !is_behind_break) line += ' ';
-    if (!is_break) line += std::string_view(sentence).substr(offset, std::max<std::size_t>(point.size, 1));
+    if (!is_break) line += std::string_view(text).substr(offset, std::max<std::size_t>(point.size, 1));
     is_behind_break = is_break;
   });
   return line;
@@ -132,8 +132,8 @@ bool TextDivider::is_copied(std::string_view line) {
   return !fence_.empty() || is_time_code(line) || is_link_definition(line) || line == "WEBVTT";
 }
 
-std::vector<TextPart> TextDivider::divide(std::string_view text) {
-  PartList parts(splitter_);
+std::vector<TextSentence> TextDivider::divide(std::string_view text) {
+  SentenceList sentences(splitter_);
   std::size_t prose = 0;  // beginning of the text that was read and not added
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = find_line_end(text, begin);
@@ -141,34 +141,34 @@ std::vector<TextPart> TextDivider::divide(std::string_view text) {
     const std::string_view content = strip_space(line);
     const bool copies = is_copied(content);
     if (copies || content.starts_with('|')) {
-      parts.add_prose(text.substr(prose, begin - prose));
+      sentences.add_prose(text.substr(prose, begin - prose));
       if (copies && !content.empty()) {
         const auto first = static_cast<std::size_t>(content.data() - line.data());
-        parts.add_space(line.substr(0, first));
-        parts.add_copied(content);
-        parts.add_space(line.substr(first + content.size()));
+        sentences.add_space(line.substr(0, first));
+        sentences.add_copied(content);
+        sentences.add_space(line.substr(first + content.size()));
       } else if (copies) {
-        parts.add_space(line);
+        sentences.add_space(line);
       } else {
-        parts.add_row(line);
+        sentences.add_row(line);
       }
       prose = end;
     }
     begin = end;
   }
-  parts.add_prose(text.substr(prose));
-  return parts.take();
+  sentences.add_prose(text.substr(prose));
+  return sentences.take();
 }
 
-std::string PartJoiner::translated(const TextPart& part, std::string_view output) {
+std::string SentenceJoiner::next(const TextSentence& sentence, const Translation& translation) {
+  if (!sentence.needs_translation) return append(sentence.space + sentence.text);
+  const std::string& output = translation.outputs.front().text;
   const bool begins_narrow = !output.empty() && !is_wide(text_point_at(output, 0).value);
-  const bool has_space = !part.space.empty() || !needs_space_ || !begins_narrow;
-  return append(part.space + (has_space ? "" : " ") + replace_line_feeds(std::string(output)));
+  const bool has_space = !sentence.space.empty() || !needs_space_ || !begins_narrow;
+  return append(sentence.space + (has_space ? "" : " ") + replace_line_feeds(output));
 }
 
-std::string PartJoiner::copied(const TextPart& part) { return append(part.space + part.sentence); }
-
-std::string PartJoiner::append(std::string text) {
+std::string SentenceJoiner::append(std::string text) {
   if (text.empty()) return text;
   const char32_t last = text_point_before(text, text.size()).value;
   needs_space_ = !is_space(last) && !is_wide(last);
