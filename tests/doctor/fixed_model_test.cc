@@ -7,9 +7,9 @@
 
 #include "edgewise/base/sha256.h"
 #include "edgewise/models/transformer.h"
-#include "edgewise/models/transformer_scorer.h"
 #include "edgewise/nn/serialize.h"
 #include "edgewise/search/search.h"
+#include "tests/models/transformer_scorer.h"
 
 namespace edgewise {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/models/row_buffer.h"
+#include "tests/models/row_buffer.h"
 
 #include <ATen/ops/zeros.h>
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/models/transformer_scorer.h"
+#include "tests/models/transformer_scorer.h"
 
 #include <c10/core/InferenceMode.h>
 
-#include "edgewise/models/recorded_heads.h"
 #include "edgewise/search/pick_candidates.h"
+#include "tests/models/recorded_heads.h"
 
 namespace edgewise {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/models/universal_scorer.h"
+#include "tests/models/universal_scorer.h"
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/log_softmax.h>
@@ -9,9 +9,9 @@
 
 #include "edgewise/graph/gather.h"
 #include "edgewise/graph/relation_ops.h"
-#include "edgewise/models/recorded_heads.h"
 #include "edgewise/ops/rows.h"
 #include "edgewise/search/pick_candidates.h"
+#include "tests/models/recorded_heads.h"
 
 namespace edgewise {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/models/recorded_heads.h"
+#include "tests/models/recorded_heads.h"
 
 #include "edgewise/base/error.h"
 

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "edgewise/graph/pair_graphs.h"
-#include "edgewise/models/decoding_slots.h"
-#include "edgewise/models/row_buffer.h"
 #include "edgewise/models/universal_transformer.h"
 #include "edgewise/search/scorer.h"
+#include "tests/models/decoding_slots.h"
+#include "tests/models/row_buffer.h"
 
 namespace edgewise {
 

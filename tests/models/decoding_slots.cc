@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/models/decoding_slots.h"
+#include "tests/models/decoding_slots.h"
 
 #include <iterator>
 #include <utility>

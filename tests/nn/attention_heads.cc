@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/nn/attention_heads.h"
+#include "tests/nn/attention_heads.h"
 
 #include <ATen/ops/cat.h>
 
