@@ -56,8 +56,8 @@ DecodingWorkload make_random_workload(const DecodingBenchOptions& options) {
   model.norm_placement = NormPlacement::kPost;
   model.final_norm = false;
   const std::string name = "random";
-  const SafetensorsFile file =
-      SafetensorsFile::parse(serialize_tensors(make_model(model, kDecodingSeed)->parameters()), name);
+  const ListedTensors parameters = list_tensors(make_model(model, kDecodingSeed)->parameters());
+  const SafetensorsFile file = SafetensorsFile::list(parameters.infos);
   DecodingWorkload workload = {
       .make_scorer = make_scorers(options, model, file, name), .inputs = {}, .search = search_options(options)};
   RandomStream random(kDecodingSeed);
