@@ -13,7 +13,7 @@ set(core_layers base graph kernels)
 set(infer_layers text search options gpus runtime translate)
 set(convert_layers convert)
 set(attention_layers training_kernels message ops)
-set(train_layers gpu_runtime nn models data distributed train viz experiment)
+set(train_layers gpu_runtime nn models data distributed train viz experiment benchmark pictures)
 
 # Installs headers of folders of edgewise/, without those of kernels for GPUs and of what includes these headers.
 function(edgewise_install_headers component)

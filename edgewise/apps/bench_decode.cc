@@ -11,7 +11,7 @@
 #include "edgewise/base/peak_memory.h"
 #include "edgewise/base/threads.h"
 #include "edgewise/base/utf8.h"
-#include "edgewise/experiment/decoding_bench.h"
+#include "edgewise/benchmark/decoding_bench.h"
 #include "edgewise/gpus/choose_gpu.h"
 
 namespace edgewise {

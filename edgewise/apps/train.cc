@@ -30,9 +30,9 @@
 #include "edgewise/distributed/check_same.h"
 #include "edgewise/distributed/connect.h"
 #include "edgewise/experiment/make_vocabularies.h"
-#include "edgewise/experiment/run_comparison.h"
 #include "edgewise/experiment/run_config.h"
 #include "edgewise/nn/serialize.h"
+#include "edgewise/pictures/run_comparison.h"
 #include "edgewise/train/device.h"
 
 namespace edgewise {

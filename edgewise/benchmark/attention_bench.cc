@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/experiment/attention_bench.h"
+#include "edgewise/benchmark/attention_bench.h"
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/TensorOperators.h>
@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "edgewise/base/error.h"
+#include "edgewise/base/median.h"
 #include "edgewise/base/random.h"
-#include "edgewise/experiment/device_limits.h"
-#include "edgewise/experiment/median.h"
+#include "edgewise/benchmark/device_limits.h"
 #include "edgewise/graph/builders.h"
 #include "edgewise/graph/relation_ops.h"
 #include "edgewise/ops/attend.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/experiment/decoding_bench.h"
+#include "edgewise/benchmark/decoding_bench.h"
 
 #include <algorithm>
 #include <chrono>
@@ -10,9 +10,9 @@
 
 #include "edgewise/base/background.h"
 #include "edgewise/base/error.h"
+#include "edgewise/base/median.h"
 #include "edgewise/base/threads.h"
-#include "edgewise/experiment/decoding_workload.h"
-#include "edgewise/experiment/median.h"
+#include "edgewise/benchmark/decoding_workload.h"
 #include "edgewise/search/search.h"
 
 namespace edgewise {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "edgewise/base/profile.h"
-#include "edgewise/experiment/training_bench.h"
+#include "edgewise/benchmark/training_bench.h"
 #include "edgewise/options/precision.h"
 
 namespace edgewise {

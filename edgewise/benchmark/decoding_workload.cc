@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/experiment/decoding_workload.h"
+#include "edgewise/benchmark/decoding_workload.h"
 
 #include <ATen/ops/empty.h>
 

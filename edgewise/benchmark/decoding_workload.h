@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "edgewise/experiment/decoding_bench.h"
+#include "edgewise/benchmark/decoding_bench.h"
 #include "edgewise/search/options.h"
 #include "edgewise/search/scorer.h"
 

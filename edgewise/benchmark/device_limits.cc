@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/experiment/device_limits.h"
+#include "edgewise/benchmark/device_limits.h"
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty_like.h>
@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "edgewise/experiment/machine_limits.h"
+#include "edgewise/benchmark/machine_limits.h"
 
 namespace edgewise {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/experiment/machine_limits.h"
+#include "edgewise/benchmark/machine_limits.h"
 
 #include <algorithm>
 #include <array>

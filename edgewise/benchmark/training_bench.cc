@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/experiment/training_bench.h"
+#include "edgewise/benchmark/training_bench.h"
 
 #include <algorithm>
 #include <chrono>
@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "edgewise/base/error.h"
+#include "edgewise/base/median.h"
 #include "edgewise/base/peak_memory.h"
 #include "edgewise/base/random.h"
-#include "edgewise/experiment/median.h"
 #include "edgewise/experiment/translation_task.h"
 #include "edgewise/models/training_flops.h"
 #include "edgewise/text/parallel_text.h"

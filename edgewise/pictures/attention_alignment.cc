@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/experiment/attention_alignment.h"
+#include "edgewise/pictures/attention_alignment.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/experiment/encoded_input.h"
-#include "edgewise/experiment/map_links.h"
+#include "edgewise/pictures/map_links.h"
 #include "edgewise/text/line_reader.h"
 
 namespace edgewise {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "edgewise/base/error.h"
-#include "edgewise/experiment/pictures.h"
+#include "edgewise/pictures/pictures.h"
 #include "edgewise/translate/translator.h"
 
 namespace edgewise {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/experiment/map_links.h"
+#include "edgewise/pictures/map_links.h"
 
 #include <cmath>
 #include <optional>

@@ -2,9 +2,9 @@
 #include <memory>
 
 #include "edgewise/base/error.h"
-#include "edgewise/experiment/attention_alignment.h"
 #include "edgewise/experiment/evaluate.h"
-#include "edgewise/experiment/pictures.h"
+#include "edgewise/pictures/attention_alignment.h"
+#include "edgewise/pictures/pictures.h"
 
 namespace edgewise {
 namespace {

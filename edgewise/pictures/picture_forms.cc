@@ -2,7 +2,7 @@
 #include "edgewise/base/error.h"
 #include "edgewise/base/files.h"
 #include "edgewise/base/utf8.h"
-#include "edgewise/experiment/pictures.h"
+#include "edgewise/pictures/pictures.h"
 #include "edgewise/viz/raster.h"
 
 namespace edgewise {

@@ -3,8 +3,8 @@
 
 #include "edgewise/base/escape_html.h"
 #include "edgewise/experiment/evaluate.h"
-#include "edgewise/experiment/pictures.h"
-#include "edgewise/experiment/run_charts.h"
+#include "edgewise/pictures/pictures.h"
+#include "edgewise/pictures/run_charts.h"
 #include "edgewise/viz/label.h"
 #include "edgewise/viz/page.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/experiment/run_charts.h"
+#include "edgewise/pictures/run_charts.h"
 
 #include <fmt/format.h>
 

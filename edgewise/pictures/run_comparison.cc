@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/experiment/run_comparison.h"
+#include "edgewise/pictures/run_comparison.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "edgewise/base/escape_html.h"
-#include "edgewise/experiment/run_charts.h"
+#include "edgewise/pictures/run_charts.h"
 #include "edgewise/viz/label.h"
 #include "edgewise/viz/page.h"
 #include "edgewise/viz/palette.h"

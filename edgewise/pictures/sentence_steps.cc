@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/experiment/sentence_steps.h"
+#include "edgewise/pictures/sentence_steps.h"
 
 #include <fmt/format.h>
 

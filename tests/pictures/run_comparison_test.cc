@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/experiment/run_comparison.h"
+#include "edgewise/pictures/run_comparison.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "edgewise/experiment/run_charts.h"
+#include "edgewise/pictures/run_charts.h"
 #include "edgewise/viz/raster.h"
 
 namespace edgewise {
