@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/apps/waited_signals.h"
+#include "edgewise/distributed/launch/waited_signals.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/apps/parent_process.h"
+#include "edgewise/distributed/launch/parent_process.h"
 
 #include <sys/prctl.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/apps/local_processes.h"
+#include "edgewise/distributed/launch/local_processes.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -16,12 +16,11 @@
 #include <string_view>
 #include <utility>
 
-#include "edgewise/apps/parent_process.h"
-#include "edgewise/apps/runtime/commands.h"
-#include "edgewise/apps/waited_signals.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/file_descriptor.h"
 #include "edgewise/distributed/free_port.h"
+#include "edgewise/distributed/launch/parent_process.h"
+#include "edgewise/distributed/launch/waited_signals.h"
 
 namespace edgewise {
 namespace {
