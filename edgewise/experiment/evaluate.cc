@@ -14,7 +14,7 @@
 #include "edgewise/data/batches.h"
 #include "edgewise/experiment/shared_work.h"
 #include "edgewise/nn/serialize.h"
-#include "edgewise/options/position_formula.h"
+#include "edgewise/positions/position_formula.h"
 #include "edgewise/runtime/runtime_model.h"
 #include "edgewise/text/bleu.h"
 

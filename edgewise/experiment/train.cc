@@ -23,8 +23,8 @@
 #include "edgewise/experiment/training_doubts.h"
 #include "edgewise/experiment/translation_task.h"
 #include "edgewise/kernels/gemm/gemm.h"
+#include "edgewise/models/model_memory.h"
 #include "edgewise/nn/serialize.h"
-#include "edgewise/options/model_memory.h"
 #include "edgewise/train/run_lock.h"
 #include "edgewise/train/tensorboard.h"
 

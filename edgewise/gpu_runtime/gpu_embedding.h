@@ -8,7 +8,7 @@
 
 #include "edgewise/gpu_runtime/gpu_weights.h"
 #include "edgewise/gpu_runtime/upload.h"
-#include "edgewise/options/position_formula.h"
+#include "edgewise/positions/position_formula.h"
 
 namespace edgewise {
 

@@ -7,9 +7,9 @@
 
 #include "edgewise/base/available_memory.h"
 #include "edgewise/base/error.h"
+#include "edgewise/models/model_memory.h"
 #include "edgewise/models/transformer.h"
 #include "edgewise/models/universal_transformer.h"
-#include "edgewise/options/model_memory.h"
 
 namespace edgewise {
 namespace {

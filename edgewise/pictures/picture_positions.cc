@@ -7,8 +7,8 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/json.h"
-#include "edgewise/options/position_formula.h"
 #include "edgewise/pictures/pictures.h"
+#include "edgewise/positions/position_formula.h"
 #include "edgewise/viz/page.h"
 #include "edgewise/viz/signal_picture.h"
 #include "edgewise/viz/svg.h"

@@ -8,7 +8,7 @@
 #include "edgewise/base/config.h"
 #include "edgewise/base/threads.h"
 #include "edgewise/kernels/simd/instruction_set.h"
-#include "edgewise/options/position_formula.h"
+#include "edgewise/positions/position_formula.h"
 #include "tests/models/transformer_scorer.h"
 #include "tests/models/universal_models.h"
 #include "tests/models/universal_scorer.h"

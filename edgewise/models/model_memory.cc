@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/options/model_memory.h"
+#include "edgewise/models/model_memory.h"
 
 #include <algorithm>
 
@@ -96,16 +96,6 @@ double activation_memory(const TransformerOptions& model, const TrainOptions& tr
 }
 
 }  // namespace
-
-void BatchTokens::add_pair(std::int64_t input_nodes, std::int64_t output_nodes) {
-  const auto inputs = static_cast<double>(input_nodes);
-  const auto outputs = static_cast<double>(output_nodes);
-  input += input_nodes;
-  output += output_nodes;
-  encoder_edges += inputs * inputs;
-  cross_edges += inputs * outputs;
-  decoder_edges += outputs * (outputs + 1) / 2;
-}
 
 std::int64_t count_parameters(const TransformerOptions& options) {
   const std::int64_t encoder_layer = count_layer(options, 1);

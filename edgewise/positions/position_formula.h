@@ -23,13 +23,6 @@
 
 namespace edgewise {
 
-constexpr bool has_formula(PositionKind kind) { return kind != PositionKind::kLearned; }
-
-/// Returns the smallest size of position vectors: marian and fairseq divide by half - 1.
-constexpr std::int64_t smallest_position_size(PositionKind kind) {
-  return kind == PositionKind::kMarian || kind == PositionKind::kFairseq ? 4 : 1;
-}
-
 /// A formula of position vectors. Angles are computed in double, because a large angle in float has few exact digits
 /// after the decimal point.
 class PositionFormula {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "edgewise/graph/batch.h"
 #include "edgewise/options/train_options.h"
 #include "edgewise/options/transformer_options.h"
 
@@ -13,17 +14,6 @@ namespace edgewise {
 /// Returns how many numbers the parameters of a model have; tied matrices count once. The options must be in their
 /// ranges.
 std::int64_t count_parameters(const TransformerOptions& options);
-
-/// The tokens of a batch, and the edges of its relations.
-struct BatchTokens {
-  std::int64_t input = 0;
-  std::int64_t output = 0;
-  double encoder_edges = 0;
-  double cross_edges = 0;
-  double decoder_edges = 0;
-
-  void add_pair(std::int64_t input_nodes, std::int64_t output_nodes);
-};
 
 /// One of the processes that train a model together.
 struct TrainingProcess {

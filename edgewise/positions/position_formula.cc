@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/options/position_formula.h"
+#include "edgewise/positions/position_formula.h"
 
 #include "edgewise/base/error.h"
 
