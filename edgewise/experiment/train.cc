@@ -19,7 +19,6 @@
 #include "edgewise/experiment/attention_log.h"
 #include "edgewise/experiment/make_vocabularies.h"
 #include "edgewise/experiment/run_config.h"
-#include "edgewise/experiment/share_vocabularies.h"
 #include "edgewise/experiment/training_doubts.h"
 #include "edgewise/experiment/translation_task.h"
 #include "edgewise/kernels/gemm/gemm.h"
