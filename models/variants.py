@@ -11,7 +11,7 @@ FOLDER = pathlib.Path(__file__).resolve().parent
 GROUPS = (2, 2, 3, 4)        # how many sentences the lines of joined sentences have, in turns
 PLACEHOLDERS = "\ue001\ue002\ue003\ue004"
 DRAWS = 80                   # lines of a template with slots
-PLAIN_LINES = 10             # lines of a template without slots
+PLAIN_LINES = 40             # lines of a template without slots
 PHRASE_LINES = ((300, 6), (1000, 4), (3000, 2))  # lines of the 300 most frequent phrases, and so on; others have one
 NUMBER_DRAWS = 3             # lines of a pair whose numbers are replaced
 NAMED = 0.10                 # share of the pairs with a name that get another one
@@ -163,10 +163,16 @@ def replace_spans(pair, others):
     return tuple(pattern.sub(lambda match: others[match[0]], side) for side in pair)
 
 
+def draw_year(draw, first, end):
+    """Returns a year before `end`; half of the years have a digit twice in a row, which a model learns to copy last."""
+    years = [year for year in range(first, end) if re.search(r"([0-9])\1", str(year))]
+    return draw.choice(years) if draw.random() < 0.5 else draw.randrange(first, end)
+
+
 def draw_number(span, draw):
     """Returns another number of the same form."""
     if re.fullmatch(r"1[0-9]{3}|20[0-9]{2}", span):
-        return str(draw.randrange(1200, 2100))
+        return str(draw_year(draw, 1200, 2100))
     digits = re.sub(r"[0-9]", lambda _: str(draw.randrange(10)), span)
     return "2" + digits[1:] if digits[0] == "0" else digits
 
@@ -224,7 +230,7 @@ def fill_price(draw):
 
 
 def fill_date(draw):
-    day, month, year = draw.randrange(1, 32), draw.randrange(12), draw.randrange(1800, 2040)
+    day, month, year = draw.randrange(1, 32), draw.randrange(12), draw_year(draw, 1800, 2040)
     english, german, french = (MONTHS[language][month] for language in ("en", "de", "fr"))
     first = "1er" if day == 1 else day
     end = draw.random() < 0.5
@@ -279,7 +285,7 @@ def from_list(lists):
 
 SLOTS = {"price": fill_price, "date": fill_date, "time": fill_time, "n": fill_number, "percent": fill_percent,
          "name": fill_name, "city": fill_city, "weekday": from_list(WEEKDAYS), "month": from_list(MONTHS),
-         "year": lambda draw: same(str(draw.randrange(1800, 2040)))}
+         "year": lambda draw: same(str(draw_year(draw, 1800, 2040)))}
 
 
 def fill_templates(languages):

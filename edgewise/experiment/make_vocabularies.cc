@@ -4,8 +4,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <array>
 #include <map>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -13,9 +16,11 @@
 #include "edgewise/base/directory.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/files.h"
+#include "edgewise/base/listed_directory.h"
 #include "edgewise/distributed/agreement.h"
 #include "edgewise/distributed/packed_strings.h"
 #include "edgewise/text/cased_vocabulary.h"
+#include "edgewise/text/vocabulary_names.h"
 #include "edgewise/translate/model_files.h"
 
 namespace edgewise {
@@ -100,9 +105,21 @@ void check_fits(const Vocabulary& vocabulary, const VocabularySection& options, 
   }
 }
 
+/// Throws Error if a directory has a vocabulary of each side and the config needs one of both, or the reverse.
+void check_shared(bool is_shared, const ListedDirectory& files) {
+  const std::string_view prefix = is_shared ? "input_" : "";
+  const bool has_other =
+      std::ranges::any_of(std::array{kLookupFile, kSentencePieceFile, kMappedFile},
+                          [&](std::string_view file) { return files.has(fmt::format("{}{}", prefix, file)); });
+  check(!has_other, "{}: {} has {}, but the config has shared {}; set vocabulary.shared={}", kCaller, files.path(),
+        is_shared ? "a vocabulary of each side" : "one vocabulary of both sides", is_shared, !is_shared);
+}
+
 GivenVocabularies read_directory(const VocabularySection& options, const fs::path& path) {
   const fs::path directory = find_model(path, kCaller);
-  Vocabularies vocabularies = read_vocabularies(ListedDirectory(directory, kCaller), options.shared, kCaller);
+  const ListedDirectory files(directory, kCaller);
+  check_shared(options.shared, files);
+  Vocabularies vocabularies = read_vocabularies(files, options.shared, kCaller);
   check_case(*vocabularies.input, options.input_case, "input", directory);
   check_case(*vocabularies.output, options.output_case, "output", directory);
   return {std::move(vocabularies)};

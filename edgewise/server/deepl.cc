@@ -42,21 +42,28 @@ void refuse_unknown_options(const RequestFields& fields) {
   check(fields.text("glossary_id").value_or("").empty(), "glossary_id is set, but this server has no glossaries");
 }
 
-/// Reads tag_handling, and ignore_tags: names of elements, with commas between them or as a list.
+/// Reads names of elements, with commas between them or as a list.
+std::vector<std::string> read_ignore_tags(const RequestFields& fields) {
+  std::vector<std::string> tags;
+  for (const std::string& names : fields.texts("ignore_tags")) {
+    for (std::size_t begin = 0; begin <= names.size();) {
+      const std::size_t end = std::min(names.find(',', begin), names.size());
+      tags.push_back(lower_ascii(trim_ascii(std::string_view(names).substr(begin, end - begin))));
+      begin = end + 1;
+    }
+  }
+  return tags;
+}
+
 void read_markup(const RequestFields& fields, TextRequest& request) {
   const std::string handling = fields.text("tag_handling").value_or("");
   check(handling.empty() || handling == "html" || handling == "xml", "tag_handling is {}, needs html or xml",
         quote_unless_plain(handling));
+  std::vector<std::string> ignored = read_ignore_tags(fields);
   if (handling.empty()) return;
   request.format = TextFormat::kHtml;
   request.markup.syntax = handling == "xml" ? MarkupSyntax::kXml : MarkupSyntax::kHtml;
-  for (const std::string& names : fields.texts("ignore_tags")) {
-    for (std::size_t begin = 0; begin <= names.size();) {
-      const std::size_t end = std::min(names.find(',', begin), names.size());
-      request.markup.copied.push_back(lower_ascii(trim_ascii(std::string_view(names).substr(begin, end - begin))));
-      begin = end + 1;
-    }
-  }
+  request.markup.copied = std::move(ignored);
 }
 
 LineBreaks read_split_sentences(const RequestFields& fields) {

@@ -216,8 +216,8 @@ TokenizedSentence TextCodec::encode(const TranslationRequest& request, LongInput
 Translation TextCodec::decode(const TokenizedSentence& sentence, std::span<const std::vector<Hypothesis>> results,
                               std::int64_t n_best) const {
   const std::vector<Combination> combinations = best_combinations(results, static_cast<std::size_t>(n_best));
-  const PartDecoder decoder = {
-      {*vocabularies.output, sentence.is_in_capitals}, sentence.forced, sentence.spans, has_alignments};
+  const bool is_in_capitals = sentence.is_in_capitals && vocabularies.output->case_kind() != CaseKind::kLower;
+  const PartDecoder decoder = {{*vocabularies.output, is_in_capitals}, sentence.forced, sentence.spans, has_alignments};
   Translation translation;
   translation.was_cut = sentence.was_cut;
   translation.outputs.resize(combinations.size());

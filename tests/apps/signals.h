@@ -24,8 +24,12 @@ inline void expect_end(const RunningProcess& process) {
 
 /// Sends a signal that the process has handled before this function returns, and stops the process.
 inline void send_and_stop(const RunningProcess& process, int signal) {
+  const std::int64_t num_blocking = process.num_blocking(signal);
   process.send(signal);
-  EXPECT_TRUE(wait_until([&] { return process.has_ended() || !process.has_pending(signal); }));
+  // A handler runs in a thread that blocks its signal meanwhile.
+  EXPECT_TRUE(wait_until([&] {
+    return process.has_ended() || (!process.has_pending(signal) && process.num_blocking(signal) <= num_blocking);
+  }));
   process.send(SIGSTOP);
 }
 

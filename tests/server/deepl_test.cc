@@ -59,6 +59,14 @@ TEST(DeepL, KeepsTheTagsOfXmlAndTheContentOfIgnoredTags) {
               testing::HasSubstr(R"("text": "<d>a <x id='1'/> <k>b q</k></d>")"));
 }
 
+TEST(DeepL, RefusesIgnoreTagsThatAreNoNamesWithAndWithoutMarkup) {
+  CopyingServer server;
+  for (const std::string handling : {R"("tag_handling": "xml", )", ""}) {
+    const std::string body = R"({"text": "a", "target_lang": "DE", )" + handling + R"("ignore_tags": [{}]})";
+    EXPECT_EQ(server.post_json("/v2/translate", body).status, 400) << body;
+  }
+}
+
 TEST(DeepL, JoinsLinesIfSentencesMayHaveSeveral) {
   CopyingServer server;
   const auto translate = [&](const std::string& split) {

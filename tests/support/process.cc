@@ -21,6 +21,23 @@
 #include "tests/support/default_signals.h"
 
 namespace edgewise {
+namespace {
+
+/// Returns the value of a line `name: value` of a file in /proc; empty if there is none.
+std::string field_of(const std::filesystem::path& file, const std::string& name) {
+  std::ifstream stream(file);
+  for (std::string line; std::getline(stream, line);) {
+    if (line.starts_with(name + ":")) return line.substr(name.size() + 1);
+  }
+  return "";
+}
+
+/// Returns whether a set of signals, as /proc writes it, contains a signal.
+bool has_signal(const std::string& set, int signal) {
+  return !set.empty() && ((std::stoull(set, nullptr, 16) >> (signal - 1)) & 1) != 0;
+}
+
+}  // namespace
 
 /// An unnamed file. Unlike a pipe, a file needs no reader while the program writes.
 class ScratchFile {
@@ -119,16 +136,18 @@ bool RunningProcess::has_ended() const {
 }
 
 std::string RunningProcess::status(const std::string& name) const {
-  std::ifstream file("/proc/" + std::to_string(child_) + "/status");
-  for (std::string line; std::getline(file, line);) {
-    if (line.starts_with(name + ":")) return line.substr(name.size() + 1);
-  }
-  return "";
+  return field_of("/proc/" + std::to_string(child_) + "/status", name);
 }
 
-bool RunningProcess::has_pending(int signal) const {
-  const std::string pending = status("ShdPnd");
-  return !pending.empty() && ((std::stoull(pending, nullptr, 16) >> (signal - 1)) & 1) != 0;
+bool RunningProcess::has_pending(int signal) const { return has_signal(status("ShdPnd"), signal); }
+
+std::int64_t RunningProcess::num_blocking(int signal) const {
+  std::int64_t count = 0;
+  std::error_code ended;
+  for (const auto& thread : std::filesystem::directory_iterator("/proc/" + std::to_string(child_) + "/task", ended)) {
+    count += has_signal(field_of(thread.path() / "status", "SigBlk"), signal) ? 1 : 0;
+  }
+  return count;
 }
 
 std::int64_t RunningProcess::peak_addresses() const {

@@ -49,6 +49,9 @@ class RunningProcess {
   /// Returns whether the process has a signal that it has not handled yet, for example because it is stopped.
   bool has_pending(int signal) const;
 
+  /// Returns how many threads of the process block a signal.
+  std::int64_t num_blocking(int signal) const;
+
   /// Returns the state of each thread in /proc: R (running), S (waiting), T (stopped), Z (ended) …
   std::vector<char> thread_states() const;
 
