@@ -14,11 +14,10 @@ _edgewise_doctor() {
   COMPREPLY=()
   case "$path:$option" in
     ":--threads") return ;;
-    ":--print-completion") mapfile -t COMPREPLY < <(compgen -W "bash zsh fish" -- "$word"); return ;;
   esac
   local names=
   case "$path" in
-    "") names="-h --help --version --threads --json --print-manual --print-completion" ;;
+    "") names="-h --help --version --threads --json" ;;
   esac
   if [[ $word == -* ]]; then
     mapfile -t COMPREPLY < <(compgen -W "$names" -- "$word")

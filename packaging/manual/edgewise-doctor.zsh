@@ -6,9 +6,7 @@ _edgewise-doctor() {
     '(-h --help)--help[Print this help message and exit]' \
     '(--version)--version[Display program version information and exit]' \
     '(--threads)--threads=[the number of threads]:NUMBER:' \
-    '(--json)--json[print the report and the results of the self-test as JSON]' \
-    '(--print-manual)--print-manual[print the manual page of all commands, for man, and end]' \
-    '(--print-completion)--print-completion=[print a script that completes arguments in bash, zsh or fish, and end]:ENUM:(bash zsh fish)'
+    '(--json)--json[print the report and the results of the self-test as JSON]'
 }
 
 if [ "$funcstack[1]" = "_edgewise-doctor" ]; then

@@ -19,11 +19,10 @@ _edgewise_server() {
     ":--drain-seconds") return ;;
     ":--set") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
     ":--threads") return ;;
-    ":--print-completion") mapfile -t COMPREPLY < <(compgen -W "bash zsh fish" -- "$word"); return ;;
   esac
   local names=
   case "$path" in
-    "") names="-h --help --version --model --config --listen --drain-seconds --set --threads --print-config --print-manual --print-completion" ;;
+    "") names="-h --help --version --model --config --listen --drain-seconds --set --threads --print-config" ;;
   esac
   if [[ $word == -* ]]; then
     mapfile -t COMPREPLY < <(compgen -W "$names" -- "$word")

@@ -18,5 +18,3 @@ complete -c edgewise-server -n '__fish_edgewise_server_at ""' -l drain-seconds -
 complete -c edgewise-server -n '__fish_edgewise_server_at ""' -l set -r -F -d 'section.key=value, replaces a value of the config'
 complete -c edgewise-server -n '__fish_edgewise_server_at ""' -l threads -x -d 'the number of threads'
 complete -c edgewise-server -n '__fish_edgewise_server_at ""' -l print-config -d 'print the config with all options, and end'
-complete -c edgewise-server -n '__fish_edgewise_server_at ""' -l print-manual -d 'print the manual page of all commands, for man, and end'
-complete -c edgewise-server -n '__fish_edgewise_server_at ""' -l print-completion -x -a 'bash zsh fish' -d 'print a script that completes arguments in bash, zsh or fish, and end'

@@ -11,9 +11,7 @@ _edgewise-server() {
     '(--drain-seconds)--drain-seconds=[time for running requests after SIGTERM or SIGINT]:NUMBER:' \
     '*--set=[section.key=value, replaces a value of the config]:TEXT:_files' \
     '(--threads)--threads=[the number of threads]:NUMBER:' \
-    '(--print-config)--print-config[print the config with all options, and end]' \
-    '(--print-manual)--print-manual[print the manual page of all commands, for man, and end]' \
-    '(--print-completion)--print-completion=[print a script that completes arguments in bash, zsh or fish, and end]:ENUM:(bash zsh fish)'
+    '(--print-config)--print-config[print the config with all options, and end]'
 }
 
 if [ "$funcstack[1]" = "_edgewise-server" ]; then

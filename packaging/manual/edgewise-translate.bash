@@ -39,11 +39,10 @@ _edgewise_translate() {
     ":--line-breaks") mapfile -t COMPREPLY < <(compgen -W "end space" -- "$word"); return ;;
     ":--shard") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
     ":--merge") return ;;
-    ":--print-completion") mapfile -t COMPREPLY < <(compgen -W "bash zsh fish" -- "$word"); return ;;
   esac
   local names=
   case "$path" in
-    "") names="-h --help --version --out --model --device --precision --from --to --batch-sentences --batch-tokens --workers --attention-layer --attention-head --threads --beam --nbest --length-penalty --set --prefix --max-input --long-inputs --max-line --bad-text --unknown --no-protect --scores --alignments --text --html --max-document --text-language --line-breaks --json --attention --shard --merge --print-manual --print-completion" ;;
+    "") names="-h --help --version --out --model --device --precision --from --to --batch-sentences --batch-tokens --workers --attention-layer --attention-head --threads --beam --nbest --length-penalty --set --prefix --max-input --long-inputs --max-line --bad-text --unknown --no-protect --scores --alignments --text --html --max-document --text-language --line-breaks --json --attention --shard --merge" ;;
   esac
   if [[ $word == -* ]]; then
     mapfile -t COMPREPLY < <(compgen -W "$names" -- "$word")

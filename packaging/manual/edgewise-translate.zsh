@@ -39,8 +39,6 @@ _edgewise-translate() {
     '(--attention)--attention[add each output token'\''s cross-attention weights to the JSON]' \
     '(--shard)--shard=[I/N\: translate part I of N equal parts of the input, counted from 0, and write OUT.part-I-of-N and a record]:TEXT:_files' \
     '(--merge)--merge=[check the N parts of --shard I/N, and join them to OUT]:NUMBER:' \
-    '(--print-manual)--print-manual[print the manual page of all commands, for man, and end]' \
-    '(--print-completion)--print-completion=[print a script that completes arguments in bash, zsh or fish, and end]:ENUM:(bash zsh fish)' \
     '*:input:_files'
 }
 

@@ -13,7 +13,6 @@ _edgewise() {
   done
   COMPREPLY=()
   case "$path:$option" in
-    ":--print-completion") mapfile -t COMPREPLY < <(compgen -W "bash zsh fish" -- "$word"); return ;;
     " train:--out") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
     " train:--from") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
     " train:--set") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
@@ -60,6 +59,7 @@ _edgewise() {
     " average:--out") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
     " quantise:--out") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
     " import:--out") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " export:--format") mapfile -t COMPREPLY < <(compgen -W "ctranslate2 huggingface marian" -- "$word"); return ;;
     " export:--out") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
     " compare:-o" | " compare:--out") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
     " score:--reference") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
@@ -163,7 +163,7 @@ _edgewise() {
   esac
   local names=
   case "$path" in
-    "") names="-h --help --version --print-manual --print-completion" ;;
+    "") names="-h --help --version" ;;
     " train") names="-h --help --out --from --set --resume --end-with-parent --device --threads --processes --max-restarts --timeout" ;;
     " translate") names="-h --help --out --model --device --precision --from --to --batch-sentences --batch-tokens --workers --attention-layer --attention-head --threads --beam --nbest --length-penalty --set --prefix --max-input --long-inputs --max-line --bad-text --unknown --no-protect --scores --alignments --text --html --max-document --text-language --line-breaks --json --attention --shard --merge" ;;
     " serve") names="-h --help --model --config --listen --drain-seconds --set --threads --print-config" ;;

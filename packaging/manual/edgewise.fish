@@ -11,8 +11,6 @@ function __fish_edgewise_at --description 'Whether the command line has these su
 end
 complete -c edgewise -n '__fish_edgewise_at ""' -s h -l help -d 'Print this help message and exit'
 complete -c edgewise -n '__fish_edgewise_at ""' -l version -d 'Display program version information and exit'
-complete -c edgewise -n '__fish_edgewise_at ""' -l print-manual -d 'print the manual page of all commands, for man, and end'
-complete -c edgewise -n '__fish_edgewise_at ""' -l print-completion -x -a 'bash zsh fish' -d 'print a script that completes arguments in bash, zsh or fish, and end'
 complete -c edgewise -n '__fish_edgewise_at ""' -f -a train -d 'Train the model that a config file describes'
 complete -c edgewise -n '__fish_edgewise_at " train"' -s h -l help -d 'Print this help message and exit'
 complete -c edgewise -n '__fish_edgewise_at " train"' -l out -r -F -d 'the run directory to write: checkpoints and metrics'
@@ -89,7 +87,7 @@ complete -c edgewise -n '__fish_edgewise_at " import"' -l out -r -F -d 'the mode
 complete -c edgewise -n '__fish_edgewise_at " import"' -l overwrite -d 'replace the directory of --out if it exists and a command of Edgewise wrote it'
 complete -c edgewise -n '__fish_edgewise_at ""' -f -a export -d 'Convert a model into the files of another system'
 complete -c edgewise -n '__fish_edgewise_at " export"' -s h -l help -d 'Print this help message and exit'
-complete -c edgewise -n '__fish_edgewise_at " export"' -l format -d 'the other system: ctranslate2, huggingface or marian'
+complete -c edgewise -n '__fish_edgewise_at " export"' -l format -x -a 'ctranslate2 huggingface marian' -d 'the other system: ctranslate2, huggingface or marian'
 complete -c edgewise -n '__fish_edgewise_at " export"' -l out -r -F -d 'the directory to write'
 complete -c edgewise -n '__fish_edgewise_at " export"' -l overwrite -d 'replace the directory of --out if it exists and a command of Edgewise wrote it'
 complete -c edgewise -n '__fish_edgewise_at ""' -f -a compare -d 'Compare runs: options that differ, best scores, speed and curves'

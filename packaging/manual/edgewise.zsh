@@ -7,8 +7,6 @@ _edgewise() {
     '(-h --help)-h[Print this help message and exit]' \
     '(-h --help)--help[Print this help message and exit]' \
     '(--version)--version[Display program version information and exit]' \
-    '(--print-manual)--print-manual[print the manual page of all commands, for man, and end]' \
-    '(--print-completion)--print-completion=[print a script that completes arguments in bash, zsh or fish, and end]:ENUM:(bash zsh fish)' \
     '1: :->subcommand' \
     '*:: :->arguments'
   case $state in
@@ -158,7 +156,7 @@ _edgewise_export() {
   _arguments -s \
     '(-h --help)-h[Print this help message and exit]' \
     '(-h --help)--help[Print this help message and exit]' \
-    '(--format)--format[the other system\: ctranslate2, huggingface or marian]' \
+    '(--format)--format=[the other system\: ctranslate2, huggingface or marian]:ENUM:(ctranslate2 huggingface marian)' \
     '(--out)--out=[the directory to write]:TEXT:_files' \
     '(--overwrite)--overwrite[replace the directory of --out if it exists and a command of Edgewise wrote it]' \
     ':model:_files'
