@@ -10,10 +10,10 @@ include(CMakePackageConfigHelpers)
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/edgewise")
 # Each set of layers is one file of targets, edgewise-SET.cmake, lowest layer first.
 set(core_layers base graph device kernels gpu_kernels)
-set(infer_layers text search options runtime translate)
+set(infer_layers text search options positions runtime translate)
 set(convert_layers convert)
 set(attention_layers training_kernels message ops)
-set(train_layers nn models data distributed train viz experiment)
+set(train_layers nn models data distributed train viz experiment benchmark pictures)
 
 # Installs headers of folders of edgewise/, without those of kernels for GPUs and of what includes these headers.
 function(edgewise_install_headers component)

@@ -1,35 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-# edgewise_manual lets a program write its manual page and its completions behind each build, and installs them with it:
+# edgewise_manual installs the manual page and the completions of a program, which scripts/write_manual writes:
 #   edgewise_manual(edgewise-translate COMPONENT runtime)
-#
-# The build runs this file as a script, too: cmake -DPROGRAM=… -DNAME=… -DFOLDER=… -DGZIP=… -P manual.cmake
-if(NOT CMAKE_SCRIPT_MODE_FILE)
-  function(edgewise_manual program)
-    cmake_parse_arguments(manual "" "COMPONENT" "" ${ARGN})
-    if(EDGEWISE_SANITIZE OR CMAKE_CROSSCOMPILING)
-      return()
-    endif()
-    find_program(EDGEWISE_GZIP gzip REQUIRED)
-    set(folder "${PROJECT_BINARY_DIR}/manual/${program}")
-    add_custom_command(TARGET ${program} POST_BUILD
-      COMMAND "${CMAKE_COMMAND}" "-DPROGRAM=$<TARGET_FILE:${program}>" "-DNAME=${program}" "-DFOLDER=${folder}"
-              "-DGZIP=${EDGEWISE_GZIP}" -P "${PROJECT_SOURCE_DIR}/cmake/manual.cmake"
-      VERBATIM)
-    install(FILES "${folder}/${program}.1.gz" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1" COMPONENT ${manual_COMPONENT})
-    install(FILES "${folder}/bash" DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions"
-      RENAME "${program}" COMPONENT ${manual_COMPONENT})
-    install(FILES "${folder}/zsh" DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions"
-      RENAME "_${program}" COMPONENT ${manual_COMPONENT})
-    install(FILES "${folder}/fish" DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d"
-      RENAME "${program}.fish" COMPONENT ${manual_COMPONENT})
-  endfunction()
-  return()
-endif()
-
-file(MAKE_DIRECTORY "${FOLDER}")
-execute_process(COMMAND "${PROGRAM}" --print-manual OUTPUT_FILE "${FOLDER}/${NAME}.1" COMMAND_ERROR_IS_FATAL ANY)
-execute_process(COMMAND "${GZIP}" --best --no-name --force "${FOLDER}/${NAME}.1" COMMAND_ERROR_IS_FATAL ANY)
-foreach(shell bash zsh fish)
-  execute_process(COMMAND "${PROGRAM}" --print-completion ${shell} OUTPUT_FILE "${FOLDER}/${shell}"
+function(edgewise_manual program)
+  cmake_parse_arguments(manual "" "COMPONENT" "" ${ARGN})
+  find_program(EDGEWISE_GZIP gzip REQUIRED)
+  set(source "${PROJECT_SOURCE_DIR}/packaging/manual/${program}")
+  set(page "${PROJECT_BINARY_DIR}/manual/${program}.1.gz")
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${source}.1")
+  file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/manual")
+  execute_process(COMMAND "${EDGEWISE_GZIP}" --best --no-name --stdout "${source}.1" OUTPUT_FILE "${page}"
     COMMAND_ERROR_IS_FATAL ANY)
-endforeach()
+  install(FILES "${page}" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1" COMPONENT ${manual_COMPONENT})
+  install(FILES "${source}.bash" DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions"
+    RENAME "${program}" COMPONENT ${manual_COMPONENT})
+  install(FILES "${source}.zsh" DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions"
+    RENAME "_${program}" COMPONENT ${manual_COMPONENT})
+  install(FILES "${source}.fish" DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d"
+    RENAME "${program}.fish" COMPONENT ${manual_COMPONENT})
+endfunction()

@@ -7,7 +7,7 @@
 #include "edgewise/apps/runtime/standard_streams.h"
 #include "edgewise/base/json.h"
 #include "edgewise/base/threads.h"
-#include "edgewise/experiment/attention_bench.h"
+#include "edgewise/benchmark/attention_bench.h"
 #include "edgewise/train/device.h"
 
 namespace edgewise {

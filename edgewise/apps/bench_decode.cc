@@ -11,8 +11,8 @@
 #include "edgewise/base/peak_memory.h"
 #include "edgewise/base/threads.h"
 #include "edgewise/base/utf8.h"
+#include "edgewise/benchmark/decoding_bench.h"
 #include "edgewise/device/choose_gpu.h"
-#include "edgewise/experiment/decoding_bench.h"
 
 namespace edgewise {
 namespace {

@@ -9,8 +9,8 @@
 #include "edgewise/base/error.h"
 #include "edgewise/base/json.h"
 #include "edgewise/base/threads.h"
-#include "edgewise/experiment/device_limits.h"
-#include "edgewise/experiment/training_bench.h"
+#include "edgewise/benchmark/device_limits.h"
+#include "edgewise/benchmark/training_bench.h"
 #include "edgewise/train/device.h"
 
 namespace edgewise {

@@ -15,7 +15,7 @@
 #include "edgewise/apps/runtime/standard_streams.h"
 #include "edgewise/base/files.h"
 #include "edgewise/base/utf8.h"
-#include "edgewise/experiment/run_comparison.h"
+#include "edgewise/pictures/run_comparison.h"
 #include "edgewise/translate/output_path.h"
 #include "edgewise/viz/label.h"
 

@@ -7,8 +7,8 @@
 #include <cstddef>
 #include <cstdio>
 
-#include "edgewise/apps/runtime/commands.h"
 #include "edgewise/base/address_space.h"
+#include "edgewise/base/error.h"
 #include "edgewise/base/unfinished_files.h"
 
 namespace edgewise {

@@ -14,8 +14,8 @@
 #include "edgewise/base/error.h"
 #include "edgewise/base/files.h"
 #include "edgewise/base/utf8.h"
-#include "edgewise/experiment/pictures.h"
 #include "edgewise/graph/builders.h"
+#include "edgewise/pictures/pictures.h"
 #include "edgewise/text/line_reader.h"
 #include "edgewise/translate/output_path.h"
 

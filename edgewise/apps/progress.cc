@@ -11,8 +11,8 @@
 #include "edgewise/base/threads.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/experiment/make_vocabularies.h"
-#include "edgewise/experiment/run_comparison.h"
 #include "edgewise/nn/serialize.h"
+#include "edgewise/pictures/run_comparison.h"
 
 namespace edgewise {
 namespace {

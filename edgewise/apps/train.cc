@@ -15,7 +15,6 @@
 #include <string>
 #include <vector>
 
-#include "edgewise/apps/local_processes.h"
 #include "edgewise/apps/progress.h"
 #include "edgewise/apps/runtime/commands.h"
 #include "edgewise/apps/runtime/shared_options.h"
@@ -29,10 +28,11 @@
 #include "edgewise/distributed/agreement.h"
 #include "edgewise/distributed/check_same.h"
 #include "edgewise/distributed/connect.h"
+#include "edgewise/distributed/launch/local_processes.h"
 #include "edgewise/experiment/make_vocabularies.h"
-#include "edgewise/experiment/run_comparison.h"
 #include "edgewise/experiment/run_config.h"
 #include "edgewise/nn/serialize.h"
+#include "edgewise/pictures/run_comparison.h"
 #include "edgewise/train/device.h"
 
 namespace edgewise {

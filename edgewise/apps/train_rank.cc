@@ -4,14 +4,16 @@
 #include <algorithm>
 #include <memory>
 
-#include "edgewise/apps/local_processes.h"
 #include "edgewise/apps/runtime/commands.h"
 #include "edgewise/apps/runtime/standard_streams.h"
+#include "edgewise/base/error.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/distributed/agreement.h"
 #include "edgewise/distributed/connect.h"
+#include "edgewise/distributed/launch/local_processes.h"
 
 namespace edgewise {
+
 void run_as_rank(const LaunchEnvironment& launched, std::chrono::duration<double> timeout, at::Device device,
                  const std::function<void(ProcessGroup&)>& train) {
   set_error_prefix(fmt::format("rank {}: ", launched.rank));

@@ -5,11 +5,11 @@
 
 #include <csignal>
 
-#include "edgewise/apps/parent_process.h"
 #include "edgewise/apps/runtime/end_signals.h"
 #include "edgewise/apps/runtime/standard_streams.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/unfinished_files.h"
+#include "edgewise/distributed/launch/parent_process.h"
 
 namespace edgewise {
 namespace {

@@ -9,7 +9,7 @@
 #include "edgewise/base/error.h"
 #include "edgewise/base/file_descriptor.h"
 #include "edgewise/base/file_system.h"
-#include "edgewise/base/real_path.h"
+#include "edgewise/base/files.h"
 #include "edgewise/base/sha256.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/base/version.h"

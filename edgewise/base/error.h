@@ -9,11 +9,13 @@
 
 namespace edgewise {
 
+inline constexpr int kUserErrorExitCode = 2;
+
 /// The exception that every layer throws for an unusable argument, file or setting. Its message has the form
 ///
 ///     <function>: <argument> <has>, <needs>[; <what to do>]
 ///
-/// The program exits with code 2 after an Error, and with code 1 after any other exception, which is a bug.
+/// A program exits with kUserErrorExitCode after an Error, and with 1 after any other exception, which is a bug.
 class Error : public std::runtime_error {
  public:
   explicit Error(const std::string& message) : std::runtime_error(message) {}

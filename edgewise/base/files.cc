@@ -9,11 +9,17 @@
 #include "edgewise/base/error.h"
 #include "edgewise/base/file_descriptor.h"
 #include "edgewise/base/file_system.h"
-#include "edgewise/base/real_path.h"
 #include "edgewise/base/regular_file.h"
 
 namespace edgewise {
 namespace {
+
+namespace fs = std::filesystem;
+
+bool leads_nowhere(const fs::path& path) {
+  std::error_code error;
+  return fs::is_symlink(fs::symlink_status(path, error)) && fs::status(path, error).type() == fs::file_type::not_found;
+}
 
 // Permissions of a new file, before the umask.
 constexpr unsigned kReadAndWrite = 0666;
@@ -35,6 +41,13 @@ Destination find_destination(const std::filesystem::path& path, std::string_view
 }
 
 }  // namespace
+
+fs::path real_path(const fs::path& path, std::error_code& error) {
+  fs::path real = fs::absolute(path, error);
+  // weakly_canonical() does not follow a link that leads nowhere.
+  while (!error && leads_nowhere(real)) real = real.parent_path() / fs::read_symlink(real, error);
+  return error ? fs::path() : fs::weakly_canonical(real, error);
+}
 
 void require_replaceable(const std::filesystem::path& path, std::string_view caller) { find_destination(path, caller); }
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 #include "edgewise/base/temporary.h"
 #include "edgewise/base/unfinished_files.h"
@@ -14,6 +15,10 @@
 // Errors begin with `caller`, the function that the user called: "write_model: run/config.toml: Permission denied".
 
 namespace edgewise {
+
+/// Returns the absolute path without symbolic links, for a path whose last names need not exist. A link that leads
+/// nowhere becomes the path of the file that the link names. Sets `error` for a loop of links.
+std::filesystem::path real_path(const std::filesystem::path& path, std::error_code& error);
 
 // Limits of read_file: for a config, for a recorded run's attention and TensorBoard events, and for other files.
 inline constexpr std::uint64_t kMaxConfigBytes = std::uint64_t{1} << 20;

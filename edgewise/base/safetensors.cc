@@ -214,8 +214,19 @@ SafetensorsFile::SafetensorsFile(std::string bytes, const std::string& where)
     entry.tensor.bytes = data.subspan(entry.begin, entry.end - entry.begin);
     tensors_.push_back(std::move(entry.tensor));
   }
-  for (std::size_t i = 0; i < tensors_.size(); ++i) index_of_.emplace(tensors_[i].name, i);
+  number_tensors();
   metadata_ = std::move(reader.metadata);
+}
+
+void SafetensorsFile::number_tensors() {
+  for (std::size_t i = 0; i < tensors_.size(); ++i) index_of_.emplace(tensors_[i].name, i);
+}
+
+SafetensorsFile SafetensorsFile::list(std::vector<TensorInfo> tensors) {
+  SafetensorsFile file;
+  file.tensors_ = std::move(tensors);
+  file.number_tensors();
+  return file;
 }
 
 SafetensorsFile SafetensorsFile::open(const std::filesystem::path& path, std::string_view caller) {

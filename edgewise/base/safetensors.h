@@ -58,7 +58,12 @@ class SafetensorsFile {
   /// Parses the bytes of a file. Errors call the file `name`.
   static SafetensorsFile parse(std::string bytes, std::string_view name, std::string_view caller = kReader);
 
-  /// Returns the tensors in the order of the file. Their bytes are memory of this object; moving the object keeps them.
+  /// Lists tensors in memory as a file would list them, for readers of files: bytes() is empty, and the tensors' bytes
+  /// stay the caller's, who keeps them. The names differ.
+  static SafetensorsFile list(std::vector<TensorInfo> tensors);
+
+  /// Returns the tensors in the order of the file. Their bytes are memory of this object, but for list(); moving the
+  /// object keeps them.
   std::span<const TensorInfo> tensors() const { return tensors_; }
 
   /// Returns null if no tensor has the name.
@@ -72,9 +77,11 @@ class SafetensorsFile {
  private:
   static constexpr std::string_view kReader = "read_safetensors";
 
+  SafetensorsFile() = default;
   SafetensorsFile(std::string bytes, const std::string& where);
+  void number_tensors();
 
-  std::unique_ptr<const std::string> bytes_;
+  std::unique_ptr<const std::string> bytes_ = std::make_unique<const std::string>();
   std::vector<TensorInfo> tensors_;
   std::unordered_map<std::string_view, std::size_t> index_of_;
   SafetensorsMetadata metadata_;

@@ -8,7 +8,7 @@
 #include "edgewise/base/error.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/convert/position_table.h"
-#include "edgewise/options/position_formula.h"
+#include "edgewise/positions/position_formula.h"
 
 namespace edgewise {
 namespace {

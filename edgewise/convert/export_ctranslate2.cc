@@ -13,7 +13,7 @@
 #include "edgewise/convert/ctranslate2_positions.h"
 #include "edgewise/convert/exported_parameters.h"
 #include "edgewise/convert/exported_tokens.h"
-#include "edgewise/options/position_formula.h"
+#include "edgewise/positions/position_formula.h"
 
 namespace edgewise {
 namespace {

@@ -8,7 +8,7 @@
 #include "edgewise/convert/exported_parameters.h"
 #include "edgewise/convert/hugging_face_files.h"
 #include "edgewise/convert/hugging_face_layout.h"
-#include "edgewise/options/position_formula.h"
+#include "edgewise/positions/position_formula.h"
 
 namespace edgewise {
 namespace {

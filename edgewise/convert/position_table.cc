@@ -4,7 +4,7 @@
 #include <cstring>
 #include <vector>
 
-#include "edgewise/options/position_formula.h"
+#include "edgewise/positions/position_formula.h"
 
 namespace edgewise {
 

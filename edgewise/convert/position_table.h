@@ -9,7 +9,7 @@
 namespace edgewise {
 
 /// Returns whether a tensor [positions, size] of F32 has the vectors of a formula of position vectors, which
-/// options/position_formula.h defines, bit for bit.
+/// positions/position_formula.h defines, bit for bit.
 bool is_position_table(const TensorInfo& table, std::int64_t size, PositionKind kind);
 
 }  // namespace edgewise

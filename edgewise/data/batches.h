@@ -14,7 +14,6 @@
 #include "edgewise/data/pair_source.h"
 #include "edgewise/graph/batch.h"
 #include "edgewise/options/batch_options.h"
-#include "edgewise/options/model_memory.h"
 
 namespace edgewise {
 

@@ -1,15 +1,55 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
-#include "edgewise/data/batch_plan.h"
-#include "edgewise/data/packed_pairs.h"
+#include "edgewise/base/random.h"
 #include "edgewise/data/pair_source.h"
+#include "edgewise/graph/batch.h"
+#include "edgewise/graph/pair_graphs.h"
+#include "edgewise/options/batch_options.h"
 
 namespace edgewise {
+
+/// Lists the pairs of each batch by their numbers.
+using BatchPlan = std::vector<std::vector<std::int64_t>>;
+
+/// Throws Error, beginning with `caller`, for negative options and for options without a limit of tokens or sentences.
+void check_batch_options(const char* caller, const BatchOptions& options);
+
+/// Puts each pair into one batch, pairs of similar length together, and shuffles the batches. `options.tokens` limits
+/// both the inputs and the outputs of a batch. The plan is a function of the arguments. O(pairs · log pairs).
+BatchPlan plan_batches(std::span<const PairLengths> pairs, const BatchOptions& options, RandomStream random);
+
+/// Puts each pair into one batch and keeps the order of the pairs.
+BatchPlan plan_in_order(std::span<const PairLengths> pairs, const BatchOptions& options);
+
+/// Stores token pairs in 4 bytes per token and 8 bytes per side, about a third of the memory of TokenPair.
+class PackedPairs {
+ public:
+  /// Throws Error for a token that is not from 0 to 2^31 - 1.
+  void add(const TokenPair& pair);
+
+  /// Reserves memory for `pairs` pairs in total, at the mean length of the present pairs.
+  void reserve(double pairs);
+
+  std::size_t size() const { return ends_.size() / 2; }
+  TokenPair at(std::size_t number) const;
+
+  /// Returns the numbers of encoder nodes and decoder nodes of each pair.
+  std::vector<PairLengths> lengths() const;
+
+ private:
+  std::size_t begin_of(std::size_t side) const { return side == 0 ? 0 : ends_[side - 1]; }
+  std::vector<std::int64_t> tokens_of(std::size_t side) const;
+
+  std::vector<std::int32_t> tokens_;
+  std::vector<std::size_t> ends_;  // for each pair, the ends of input and output in tokens_
+};
 
 /// A part of an epoch whose pairs are in memory together: randomly chosen visits of blocks.
 struct EpochWindow {

@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "edgewise/doctor/random_numbers.h"
+#include "edgewise/base/random.h"
 
 namespace edgewise {
 namespace {
@@ -18,6 +18,13 @@ constexpr std::int64_t kLayers = 2;
 constexpr std::int64_t kSize = 64;
 constexpr std::int64_t kFeedForward = 144;
 constexpr std::int64_t kVocabulary = 1100;  // two tiles of the output projection
+
+/// Draws numbers from [-1, 1) without functions of the mathematical library, whose last bits differ between machines.
+std::vector<float> draw_numbers(std::int64_t count, RandomStream& random) {
+  std::vector<float> numbers(static_cast<std::size_t>(count));
+  for (float& number : numbers) number = static_cast<float>(static_cast<std::int32_t>(random.next_u32())) * 0x1p-31f;
+  return numbers;
+}
 
 /// Draws parameters by name.
 class ParameterList {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "edgewise/base/safetensors.h"
@@ -12,9 +13,12 @@
 
 namespace edgewise {
 
+inline constexpr std::string_view kFixedModelDigest =
+    "6998ec624abd08b8e8087765c95fdd815ee4e48de1564185894d171b65cf7693";
+
 TransformerOptions fixed_model_options();
 
-/// Returns the parameters, which have the same bits on every machine.
+/// Returns the parameters, whose file has the same bytes on every machine, with the SHA-256 kFixedModelDigest.
 SafetensorsFile fixed_model_parameters();
 
 /// Returns the options with which the expected outputs were found.

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
 
-#include "edgewise/doctor/comparison.h"
-
-// A self-test of this machine: products, attention and decoding with fixed numbers, with the instruction set in force
-// and on num_threads() threads. It takes about a second on one core.
+// A self-test of this machine: decoding with the fixed model in each precision, with the instruction set in force and
+// on num_threads() threads. It takes a fraction of a second on one core.
 
 namespace edgewise {
+
+/// The result of a test: whether the numbers are right, and a sentence about them.
+struct Finding {
+  bool is_right = false;
+  std::string text;
+};
 
 struct SelfTest {
   std::string_view name;

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/experiment/evaluate.h"
 
-#include <ATen/Functions.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/zeros.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <cstring>
 #include <span>
 #include <utility>
 
@@ -16,8 +14,7 @@
 #include "edgewise/data/batches.h"
 #include "edgewise/experiment/shared_work.h"
 #include "edgewise/nn/serialize.h"
-#include "edgewise/ops/loss.h"
-#include "edgewise/options/position_formula.h"
+#include "edgewise/positions/position_formula.h"
 #include "edgewise/runtime/runtime_model.h"
 #include "edgewise/text/bleu.h"
 
@@ -29,57 +26,73 @@ constexpr std::size_t kMaxSamples = 4;  // translations that a validation keeps 
 /// Packs the present parameters of a model for translating by the runtime. Later changes of the parameters do not
 /// affect the scorers.
 ScorerFactory make_scorers(const SequenceModel& model, const StopRequest* stop) {
-  constexpr const char* kName = "the model";
-  const auto runtime = std::make_shared<const RuntimeModel>(
-      model.options(), SafetensorsFile::parse(serialize_tensors(model.parameters(), {}, stop), kName), kName,
-      RuntimePrecision::kFp32, stop);
+  const ListedTensors parameters = list_tensors(model.parameters());
+  const auto runtime = std::make_shared<const RuntimeModel>(model.options(), SafetensorsFile::list(parameters.infos),
+                                                            "the model", RuntimePrecision::kFp32, stop);
   return [runtime] { return runtime->make_scorer(); };
 }
 
-/// Returns the sums of a batch as the bytes of numbers: loss, tokens, correct tokens, the size of the encoder's
-/// histogram, and the numbers of both histograms.
-std::string pack(const BatchLoss& batch) {
-  const LossSums sums = batch.sums();
-  std::vector<std::int64_t> numbers = {std::bit_cast<std::int64_t>(sums.loss), sums.tokens, sums.correct,
-                                       std::ssize(batch.encoder_histogram)};
-  for (const PonderHistogram* histogram : {&batch.encoder_histogram, &batch.decoder_histogram}) {
-    for (const auto& [steps, nodes] : *histogram) numbers.insert(numbers.end(), {steps, nodes});
-  }
-  return {reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(numbers[0])};
-}
+/// The numbers of a batch, as a row of fp64: loss, tokens, correct tokens, then the nodes for each number of ponder
+/// steps up to the number of layers, encoder first. fp64 has each count exactly.
+class BatchRow {
+ public:
+  explicit BatchRow(const TransformerOptions& model)
+      : decoder_begin_(kHistogramBegin + 1 + model.encoder_layers), size_(decoder_begin_ + 1 + model.decoder_layers) {}
 
-/// Adds the sums of a packed batch to `sums`, and its histograms to the validation.
-void add_packed(const std::string& bytes, LossSums& sums, Validation& validation) {
-  std::vector<std::int64_t> numbers(bytes.size() / sizeof(std::int64_t));
-  std::memcpy(numbers.data(), bytes.data(), bytes.size());
-  sums.loss += std::bit_cast<double>(numbers[0]);
-  sums.tokens += numbers[1];
-  sums.correct += numbers[2];
-  const std::size_t decoder_begin = 4 + 2 * static_cast<std::size_t>(numbers[3]);
-  for (std::size_t i = 4; i < numbers.size(); i += 2) {
-    PonderHistogram& histogram = i < decoder_begin ? validation.encoder_steps : validation.decoder_steps;
-    histogram[numbers[i]] += numbers[i + 1];
+  std::int64_t size() const { return size_; }
+
+  void write(const BatchLoss& batch, double* row) const {
+    const LossSums sums = batch.sums();
+    row[0] = sums.loss;
+    row[1] = static_cast<double>(sums.tokens);
+    row[2] = static_cast<double>(sums.correct);
+    for (const auto& [steps, nodes] : batch.encoder_histogram)
+      row[kHistogramBegin + steps] = static_cast<double>(nodes);
+    for (const auto& [steps, nodes] : batch.decoder_histogram) row[decoder_begin_ + steps] = static_cast<double>(nodes);
   }
-}
+
+  /// Sets the means and the histograms of a validation from the sum of all rows.
+  void read(const double* sum, Validation& validation) const {
+    validation.loss = sum[0] / sum[1];
+    validation.accuracy = sum[2] / sum[1];
+    for (std::int64_t i = kHistogramBegin; i < size_; ++i) {
+      if (sum[i] == 0) continue;
+      const bool is_decoder = i >= decoder_begin_;
+      PonderHistogram& histogram = is_decoder ? validation.decoder_steps : validation.encoder_steps;
+      histogram[i - (is_decoder ? decoder_begin_ : kHistogramBegin)] = static_cast<std::int64_t>(sum[i]);
+    }
+  }
+
+ private:
+  static constexpr std::int64_t kHistogramBegin = 3;
+  std::int64_t decoder_begin_;
+  std::int64_t size_;
+};
 
 void measure_by_token(const TranslationModel& model, const EncodedPairs& pairs, const StopRequest* stop,
                       ProcessGroup& processes, Validation& validation) {
   const BatchOptions& options = model.experiment.batch;
+  const BatchRow row(model.model->options());
   const auto measure = [&](const std::vector<std::size_t>& numbers) {
     const std::vector<Batch> batches = batches_in_order(pairs.pairs, options, stop);
-    std::vector<std::string> measured;
+    at::Tensor rows = at::zeros({std::ssize(numbers), row.size()}, at::kDouble);
+    auto* out = rows.mutable_data_ptr<double>();
     for (const std::size_t number : numbers) {
       throw_if_set(stop);
       Pass pass = Pass::inference();
-      measured.push_back(pack(batch_loss(model, batches[number], /*rdrop=*/0, pass)));
+      row.write(model.model->loss(batches[number], model.loss_options(), /*rdrop=*/0, pass), out);
+      out += row.size();
     }
-    return measured;
+    return rows;
   };
-  LossSums sums;
-  const std::size_t num_batches = sizes_in_order(pairs.pairs, options).size();
-  for (const std::string& batch : share_work(processes, num_batches, measure)) add_packed(batch, sums, validation);
-  validation.loss = sums.loss / static_cast<double>(sums.tokens);
-  validation.accuracy = static_cast<double>(sums.correct) / static_cast<double>(sums.tokens);
+  const at::Tensor rows = share_rows(processes, sizes_in_order(pairs.pairs, options).size(), measure);
+  // Batch by batch, so that the sum has the same bits with any number of processes.
+  std::vector<double> sum(static_cast<std::size_t>(row.size()));
+  const double* value = rows.const_data_ptr<double>();
+  for (std::int64_t batch = 0; batch < rows.size(0); ++batch) {
+    for (double& total : sum) total += *value++;
+  }
+  row.read(sum.data(), validation);
 }
 
 double sequence_accuracy(const std::vector<std::string>& outputs, const std::vector<std::string>& references) {
@@ -90,7 +103,7 @@ double sequence_accuracy(const std::vector<std::string>& outputs, const std::vec
 
 std::vector<std::string> translate_best(const TranslationModel& model, const std::vector<std::string>& inputs,
                                         const StopRequest* stop, ProcessGroup& processes) {
-  return share_work(processes, inputs.size(), [&](const std::vector<std::size_t>& numbers) {
+  return share_texts(processes, inputs.size(), [&](const std::vector<std::size_t>& numbers) {
     std::vector<std::string> own;
     own.reserve(numbers.size());
     for (const std::size_t number : numbers) own.push_back(inputs[number]);
@@ -128,14 +141,6 @@ EvaluationPairs encode_evaluation_pairs(const Experiment& experiment, SentencePa
   pairs.encoded = encode_pairs(pairs.sentences, PairEncoder(vocabularies.input, vocabularies.output, options), stop);
   check_positions(experiment.model, pairs.encoded.pairs);
   return pairs;
-}
-
-BatchLoss batch_loss(const TranslationModel& model, const Batch& batch, double rdrop, Pass& pass) {
-  // The tokens of a benchmark are numbers without a vocabulary.
-  const auto& vocabulary = model.vocabularies.output;
-  const SpecialTokens special = vocabulary == nullptr ? SpecialTokens() : vocabulary->special();
-  const LossOptions options = {.smoothing = model.experiment.train.smoothing, .ignored = special.padding};
-  return model.model->loss(batch, options, rdrop, pass);
 }
 
 std::vector<TranslatedText> translate(const TranslationModel& model, const std::vector<std::string>& inputs,

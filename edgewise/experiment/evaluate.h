@@ -25,9 +25,6 @@ struct EvaluationPairs {
 EvaluationPairs encode_evaluation_pairs(const Experiment& experiment, SentencePairs sentences,
                                         const Vocabularies& vocabularies, const StopRequest* stop = nullptr);
 
-/// Computes a batch's loss with the config's label smoothing. `rdrop` above 0 needs a batch that holds each pair twice.
-BatchLoss batch_loss(const TranslationModel& model, const Batch& batch, double rdrop, Pass& pass);
-
 /// Measures loss and accuracy per token, and translates the inputs with the config's [search]. Text is scored by BLEU
 /// (in lower case if the model's outputs are), a letter task by the share of sequences that equal their reference.
 /// With a loss that is not finite, the outputs count as empty. Needs at least one pair. Throws StopException if `stop`

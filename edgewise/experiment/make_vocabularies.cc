@@ -6,14 +6,19 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "edgewise/base/directory.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/files.h"
 #include "edgewise/base/listed_directory.h"
+#include "edgewise/distributed/agreement.h"
+#include "edgewise/distributed/packed_strings.h"
 #include "edgewise/text/cased_vocabulary.h"
 #include "edgewise/text/vocabulary_names.h"
 #include "edgewise/translate/model_files.h"
@@ -130,6 +135,24 @@ GivenVocabularies read_one_file(const VocabularySection& options, const fs::path
 }
 
 }  // namespace
+
+Vocabularies share_vocabularies(ProcessGroup& processes, bool is_shared, const std::function<Vocabularies()>& make) {
+  Vocabularies vocabularies;
+  on_first_process(processes, [&] { vocabularies = make(); });
+  if (processes.size() == 1) return vocabularies;
+  std::vector<std::string> strings;  // a name, the bytes of its file, the next name, …
+  if (processes.rank() == 0) {
+    for (const auto& [name, bytes] : vocabulary_files(vocabularies, is_shared)) {
+      strings.push_back(name);
+      strings.push_back(bytes);
+    }
+  }
+  strings = unpack_strings(broadcast_bytes(processes, pack_strings(strings)));
+  if (processes.rank() == 0) return vocabularies;
+  std::map<std::string, std::string> files;
+  for (std::size_t i = 0; i + 1 < strings.size(); i += 2) files[strings[i]] = strings[i + 1];
+  return parse_vocabularies(files, is_shared, "process 0", "train");
+}
 
 std::optional<GivenVocabularies> read_given_vocabularies(const VocabularySection& options, const fs::path& folder) {
   if (options.file.empty()) return std::nullopt;

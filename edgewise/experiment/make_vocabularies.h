@@ -2,15 +2,21 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "edgewise/data/corpus.h"
+#include "edgewise/distributed/process_group.h"
 #include "edgewise/options/experiment.h"
 #include "edgewise/translate/vocabulary_files.h"
 
 namespace edgewise {
+
+/// Returns the vocabularies that `make` returns in process 0, which alone calls it: learning takes minutes. All
+/// processes call this function. An Error of `make` becomes that of on_first_process.
+Vocabularies share_vocabularies(ProcessGroup& processes, bool is_shared, const std::function<Vocabularies()>& make);
 
 /// The vocabularies of the file or directory `vocabulary.file`.
 struct GivenVocabularies {

@@ -7,6 +7,12 @@
 
 namespace edgewise {
 
+LossOptions TranslationModel::loss_options() const {
+  // The tokens of a benchmark are numbers without a vocabulary.
+  const SpecialTokens special = vocabularies.output == nullptr ? SpecialTokens() : vocabularies.output->special();
+  return {.smoothing = experiment.train.smoothing, .ignored = special.padding};
+}
+
 std::string_view model_name(ModelKind kind) {
   return kind == ModelKind::kUniversal ? "Universal Transformer" : "Transformer";
 }

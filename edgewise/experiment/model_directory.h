@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "edgewise/models/sequence_model.h"
+#include "edgewise/ops/loss.h"
 #include "edgewise/options/experiment.h"
 #include "edgewise/translate/model_files.h"
 
@@ -16,6 +17,9 @@ struct TranslationModel {
   Experiment experiment;
   Vocabularies vocabularies;
   std::shared_ptr<const SequenceModel> model;
+
+  /// Returns the config's label smoothing, and the padding token of the output vocabulary as the ignored label.
+  LossOptions loss_options() const;
 };
 
 /// Returns "Transformer" or "Universal Transformer".

@@ -11,9 +11,9 @@
 #include "edgewise/base/config.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/files.h"
+#include "edgewise/base/median.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/experiment/json_lines.h"
-#include "edgewise/experiment/median.h"
 #include "edgewise/options/experiment.h"
 #include "edgewise/translate/model_files.h"
 

@@ -19,12 +19,11 @@
 #include "edgewise/experiment/attention_log.h"
 #include "edgewise/experiment/make_vocabularies.h"
 #include "edgewise/experiment/run_config.h"
-#include "edgewise/experiment/share_vocabularies.h"
 #include "edgewise/experiment/training_doubts.h"
 #include "edgewise/experiment/translation_task.h"
 #include "edgewise/kernels/gemm/gemm.h"
+#include "edgewise/models/model_memory.h"
 #include "edgewise/nn/serialize.h"
-#include "edgewise/options/model_memory.h"
 #include "edgewise/train/run_lock.h"
 #include "edgewise/train/tensorboard.h"
 

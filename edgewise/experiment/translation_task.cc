@@ -56,7 +56,7 @@ void TranslationTask::clear_constant_gradients() {
 
 BatchLoss TranslationTask::loss(const Batch& batch, Pass& pass) {
   const double rdrop = model_.experiment.train.rdrop;
-  return batch_loss(model_, rdrop > 0 ? repeat_batch(batch) : batch, rdrop, pass);
+  return model_.model->loss(rdrop > 0 ? repeat_batch(batch) : batch, model_.loss_options(), rdrop, pass);
 }
 
 }  // namespace edgewise

@@ -30,6 +30,16 @@ void append_output(Batch& batch, Tokens output) {
 
 }  // namespace
 
+void BatchTokens::add_pair(std::int64_t input_nodes, std::int64_t output_nodes) {
+  const auto inputs = static_cast<double>(input_nodes);
+  const auto outputs = static_cast<double>(output_nodes);
+  input += input_nodes;
+  output += output_nodes;
+  encoder_edges += inputs * inputs;
+  cross_edges += inputs * outputs;
+  decoder_edges += outputs * (outputs + 1) / 2;
+}
+
 Batch make_batch(std::span<const TokenPair> pairs) {
   Batch batch;
   std::vector<PairLengths> lengths;

@@ -30,6 +30,17 @@ struct Batch {
   std::int64_t num_sentences() const { return static_cast<std::int64_t>(input_lengths.size()); }
 };
 
+/// The tokens of a batch, and the edges of its relations.
+struct BatchTokens {
+  std::int64_t input = 0;
+  std::int64_t output = 0;
+  double encoder_edges = 0;
+  double cross_edges = 0;
+  double decoder_edges = 0;
+
+  void add_pair(std::int64_t input_nodes, std::int64_t output_nodes);
+};
+
 /// Makes a batch for training. O(tokens). Throws Error for an empty input or an output of fewer than two tokens.
 Batch make_batch(std::span<const TokenPair> pairs);
 

@@ -7,17 +7,15 @@
 
 #include "edgewise/base/available_memory.h"
 #include "edgewise/base/error.h"
+#include "edgewise/models/model_memory.h"
 #include "edgewise/models/transformer.h"
-#include "edgewise/models/transformer_scorer.h"
-#include "edgewise/models/universal_scorer.h"
 #include "edgewise/models/universal_transformer.h"
-#include "edgewise/options/model_memory.h"
 
 namespace edgewise {
 namespace {
 
 /// Implements SequenceModel, except for ponder_steps, by the members of `Model`.
-template <class Model, class ModelScorer>
+template <class Model>
 class ModelAdapter : public SequenceModel {
  public:
   ModelAdapter(const TransformerOptions& options, std::uint64_t seed) : model_(options, seed) {}
@@ -27,15 +25,12 @@ class ModelAdapter : public SequenceModel {
   BatchLoss loss(const Batch& batch, const LossOptions& options, double rdrop, Pass& pass) const override {
     return model_.loss(batch, options, rdrop, pass);
   }
-  std::unique_ptr<Scorer> make_scorer(CrossHeads recorded) const override {
-    return std::make_unique<ModelScorer>(model_, recorded);
-  }
 
  protected:
   Model model_;
 };
 
-class TransformerModel : public ModelAdapter<Transformer, TransformerScorer> {
+class TransformerModel : public ModelAdapter<Transformer> {
  public:
   using ModelAdapter::ModelAdapter;
   NodePonderSteps ponder_steps(const Batch& /*batch*/) const override {
@@ -43,7 +38,7 @@ class TransformerModel : public ModelAdapter<Transformer, TransformerScorer> {
   }
 };
 
-class UniversalModel : public ModelAdapter<UniversalTransformer, UniversalScorer> {
+class UniversalModel : public ModelAdapter<UniversalTransformer> {
  public:
   using ModelAdapter::ModelAdapter;
   NodePonderSteps ponder_steps(const Batch& batch) const override {

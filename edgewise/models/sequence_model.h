@@ -10,7 +10,6 @@
 #include "edgewise/ops/batch_loss.h"
 #include "edgewise/ops/loss.h"
 #include "edgewise/options/transformer_options.h"
-#include "edgewise/search/scorer.h"
 
 namespace edgewise {
 
@@ -20,7 +19,7 @@ struct NodePonderSteps {
   std::vector<std::int64_t> decoder;
 };
 
-/// The interface of a model of any kind, for training and translating.
+/// The interface of a model of any kind, for training.
 class SequenceModel {
  public:
   virtual ~SequenceModel() = default;
@@ -36,10 +35,6 @@ class SequenceModel {
 
   /// Returns the ponder steps of each node of a batch. Throws Error for a model without adaptive computation.
   virtual NodePonderSteps ponder_steps(const Batch& batch) const = 0;
-
-  /// Returns a scorer for decoding. The model must outlive the scorer. `recorded` names the heads whose cross-attention
-  /// the scorer records.
-  virtual std::unique_ptr<Scorer> make_scorer(CrossHeads recorded = {}) const = 0;
 };
 
 /// Makes a model of options.kind. Its parameters are a function of options and seed. Throws Error for options that do

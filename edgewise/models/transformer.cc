@@ -9,7 +9,6 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/nn/message_attention.h"
-#include "edgewise/options/position_formula.h"
 
 namespace edgewise {
 

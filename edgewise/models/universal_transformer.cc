@@ -2,12 +2,59 @@
 #include "edgewise/models/universal_transformer.h"
 
 #include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/cat.h>
 
+#include <vector>
+
+#include "edgewise/graph/relation.h"
 #include "edgewise/graph/relation_ops.h"
-#include "edgewise/models/adaptive_convolution.h"
+#include "edgewise/models/adaptive_computation.h"
+#include "edgewise/nn/depthwise_convolution.h"
+#include "edgewise/nn/sublayer.h"
+#include "edgewise/ops/rows.h"
 
 namespace edgewise {
 namespace {
+
+/// A depthwise convolution of feed-forward's inputs over the active nodes of one side. The convolution uses the input
+/// of a halted neighbour's last state. If it is off, it returns its inputs. Shapes: A = active nodes, M = size of a
+/// node's state.
+class AdaptiveConvolution {
+ public:
+  /// The arguments must outlive this object. The rows of `relation` determine which nodes are neighbours; `sublayer` is
+  /// the sublayer around feed-forward.
+  AdaptiveConvolution(const Relation& relation, const DepthwiseConvolution& convolution, const Sublayer& sublayer)
+      : relation_(&relation), convolution_(&convolution), sublayer_(&sublayer) {}
+
+  /// Convolves the inputs of the active nodes. `halted` lists the halted nodes in the order in which they halted.
+  at::Tensor operator()(const std::vector<NodeIndex>& active, const std::vector<NodeIndex>& halted,
+                        const at::Tensor& input_AM) const;
+
+  /// Halts rows `halting` of the active nodes, whose states after the step are `x_AM`.
+  void halt(const std::vector<NodeIndex>& halting, const at::Tensor& x_AM, const Pass& pass);
+
+ private:
+  const Relation* relation_;
+  const DepthwiseConvolution* convolution_;
+  const Sublayer* sublayer_;
+  at::Tensor frozen_;  // inputs of the halted nodes' last states, in the order in which the nodes halted
+};
+
+at::Tensor AdaptiveConvolution::operator()(const std::vector<NodeIndex>& active, const std::vector<NodeIndex>& halted,
+                                           const at::Tensor& input_AM) const {
+  if (!convolution_->is_on()) return input_AM;
+  const std::vector<NodeIndex> row_of_node = rows_by_node(active, halted);
+  std::vector<NodeIndex> rows = find_neighbours(*relation_, active, active, convolution_->window);
+  for (NodeIndex& row : rows) {
+    if (row != kNoNode) row = row_of_node[static_cast<std::size_t>(row)];
+  }
+  return (*convolution_)(frozen_.defined() ? at::cat({input_AM, frozen_}) : input_AM, rows);
+}
+
+void AdaptiveConvolution::halt(const std::vector<NodeIndex>& halting, const at::Tensor& x_AM, const Pass& pass) {
+  if (convolution_->is_on()) append_rows(frozen_, sublayer_->begin(take_rows(x_AM, halting), pass).input_TM);
+}
 
 Norm final_norm(const TransformerOptions& options) {
   return options.final_norm ? Norm(options.size, options.norm, options.norm_epsilon) : Norm();

@@ -15,7 +15,7 @@
 #include "edgewise/base/error.h"
 #include "edgewise/nn/init.h"
 #include "edgewise/ops/index_tensor.h"
-#include "edgewise/options/position_formula.h"
+#include "edgewise/positions/position_formula.h"
 
 namespace edgewise {
 namespace {

@@ -22,7 +22,7 @@ struct PositionRows {
   std::vector<std::int64_t> rows;  // [T], the row of each position
 };
 
-/// Fixed position encodings, by the formulas of options/position_formula.h, for any position and any size, including
+/// Fixed position encodings, by the formulas of positions/position_formula.h, for any position and any size, including
 /// odd sizes. Caches a table that grows with the largest position; copies share the table. Thread-safe.
 class PositionEncodings {
  public:

@@ -28,8 +28,7 @@ DType dtype_of(const NamedTensor& named) {
     case at::kLong:
       return DType::kI64;
     default:
-      fail("serialize_tensors: {} is {}, needs Float, Double or Long", named.name,
-           at::toString(named.tensor.scalar_type()));
+      fail("list_tensors: {} is {}, needs Float, Double or Long", named.name, at::toString(named.tensor.scalar_type()));
   }
 }
 
@@ -72,16 +71,19 @@ std::vector<std::string> list_differences(std::span<const NamedTensor> tensors, 
 
 }  // namespace
 
+ListedTensors list_tensors(std::span<const NamedTensor> tensors) {
+  ListedTensors listed;
+  for (const NamedTensor& named : tensors) {
+    const at::Tensor& owner = listed.owners.emplace_back(named.tensor.detach().cpu().contiguous());
+    const auto* data = static_cast<const std::byte*>(owner.const_data_ptr());
+    listed.infos.push_back({named.name, dtype_of(named), named.tensor.sizes().vec(), {data, owner.nbytes()}});
+  }
+  return listed;
+}
+
 std::string serialize_tensors(std::span<const NamedTensor> tensors, const SafetensorsMetadata& metadata,
                               const StopRequest* stop) {
-  std::vector<at::Tensor> owners;  // hold the bytes of contiguous copies
-  std::vector<TensorInfo> infos;
-  for (const NamedTensor& named : tensors) {
-    owners.push_back(named.tensor.detach().cpu().contiguous());
-    const auto* data = static_cast<const std::byte*>(owners.back().const_data_ptr());
-    infos.push_back({named.name, dtype_of(named), named.tensor.sizes().vec(), {data, owners.back().nbytes()}});
-  }
-  return serialize_safetensors(infos, metadata, stop);
+  return serialize_safetensors(list_tensors(tensors).infos, metadata, stop);
 }
 
 void load_tensors(std::span<const NamedTensor> tensors, const SafetensorsFile& file, std::string_view file_name) {

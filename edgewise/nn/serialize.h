@@ -15,8 +15,17 @@
 
 namespace edgewise {
 
-/// Returns the bytes of a safetensors file with these tensors, which are fp32, fp64 or int64 on any device. Throws
-/// StopException if `stop` is set before a tensor is copied.
+/// Tensors in the memory of the CPU, as base/safetensors.h lists them.
+struct ListedTensors {
+  std::vector<TensorInfo> infos;
+  std::vector<at::Tensor> owners;  // hold the bytes
+};
+
+/// Lists tensors, which are fp32, fp64 or int64 on any device. Copies only tensors that are strided or on a GPU.
+ListedTensors list_tensors(std::span<const NamedTensor> tensors);
+
+/// Returns the bytes of a safetensors file with these tensors. Throws StopException if `stop` is set before a tensor is
+/// copied.
 std::string serialize_tensors(std::span<const NamedTensor> tensors, const SafetensorsMetadata& metadata = {},
                               const StopRequest* stop = nullptr);
 

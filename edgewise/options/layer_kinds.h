@@ -55,7 +55,7 @@ inline constexpr auto enum_names(ScoreKind) {
   return std::array{EnumName{ScoreKind::kDot, "dot"}, EnumName{ScoreKind::kAdditive, "additive"}};
 }
 
-/// Kinds of position vectors: formulas, which position_formula.h defines, and a trained table (kLearned).
+/// Kinds of position vectors: formulas, which positions/position_formula.h defines, and a trained table (kLearned).
 enum class PositionKind { kSinusoidal, kFromScratch, kHalves, kMarian, kFairseq, kLearned };
 
 inline constexpr auto enum_names(PositionKind) {
@@ -63,6 +63,13 @@ inline constexpr auto enum_names(PositionKind) {
       EnumName{PositionKind::kSinusoidal, "sinusoidal"}, EnumName{PositionKind::kFromScratch, "from_scratch"},
       EnumName{PositionKind::kHalves, "halves"},         EnumName{PositionKind::kMarian, "marian"},
       EnumName{PositionKind::kFairseq, "fairseq"},       EnumName{PositionKind::kLearned, "learned"}};
+}
+
+constexpr bool has_formula(PositionKind kind) { return kind != PositionKind::kLearned; }
+
+/// Returns the smallest size of position vectors: marian and fairseq divide by half - 1.
+constexpr std::int64_t smallest_position_size(PositionKind kind) {
+  return kind == PositionKind::kMarian || kind == PositionKind::kFairseq ? 4 : 1;
 }
 
 /// Sharing of a Transformer's three embedding matrices.

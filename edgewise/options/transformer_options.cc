@@ -4,7 +4,6 @@
 #include <limits>
 
 #include "edgewise/base/error.h"
-#include "edgewise/options/position_formula.h"
 
 namespace edgewise {
 namespace {

@@ -6,11 +6,24 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "edgewise/base/fields.h"
 #include "edgewise/base/stop_request.h"
-#include "edgewise/text/bleu_tokenizers.h"
 
 namespace edgewise {
+
+/// Tokenizers of BLEU under sacreBLEU's names: 13a, the rules of WMT's mteval-v13a for European languages; intl, which
+/// splits at Unicode punctuation and symbols (mteval-v14 --international-tokenization); none, white space alone.
+enum class BleuTokenizer { k13a, kIntl, kNone };
+
+inline constexpr auto enum_names(BleuTokenizer) {
+  return std::array{EnumName{BleuTokenizer::k13a, "13a"}, EnumName{BleuTokenizer::kIntl, "intl"},
+                    EnumName{BleuTokenizer::kNone, "none"}};
+}
+
+/// Returns the line with white space between its tokens; there may be several spaces.
+std::string tokenize_for_bleu(std::string_view line, BleuTokenizer tokenizer);
 
 /// Precision of an n-gram order without matches: the first such order counts as 1/2 of a match, the second as 1/4, …
 /// (as in mteval), or each counts as 0, which makes the score 0.

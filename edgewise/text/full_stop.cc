@@ -23,7 +23,7 @@ bool is_inside_word(char32_t code_point) {
   return (is_letter(code_point) && !is_wide_letter(code_point)) || is_mark(code_point) || is_number(code_point);
 }
 
-PreviousWord word_before(std::string_view text, std::size_t end) {
+PreviousWord previous_word(std::string_view text, std::size_t end) {
   constexpr std::size_t kMaxBytes = 64;
   std::size_t begin = end;
   while (end - begin < kMaxBytes) {
@@ -65,7 +65,7 @@ std::vector<std::string> chain_words(std::string_view text, const PreviousWord& 
   while (chain.size() < kMaxWords) {
     const std::size_t end = skip_gap_back(text, begin);
     if (end == begin || text_point_before(text, end).value != U'.') break;
-    const PreviousWord before = word_before(text, end - 1);
+    const PreviousWord before = previous_word(text, end - 1);
     if (before.text.empty() || before.text.size() > kMaxBytes) break;
     chain.push_back(std::string(before.text) + "." + chain.back());
     begin = before.begin;
@@ -156,7 +156,7 @@ bool begins_sentence(const NextWord& next, const AbbreviationRules& rules) {
 }
 
 bool is_after(std::string_view text, const PreviousWord& word, const WordSet& words) {
-  const PreviousWord before = word_before(text, skip_gap_back(text, word.begin));
+  const PreviousWord before = previous_word(text, skip_gap_back(text, word.begin));
   return words.contains(lower_case(last_part(before.text)));
 }
 
@@ -190,7 +190,7 @@ bool is_item_number(const PreviousWord& word, const SentenceContext& sentence) {
 
 bool is_full_stop(std::string_view text, std::size_t stop, const SentenceContext& sentence, const NextWord& next,
                   const AbbreviationRules& rules) {
-  const PreviousWord word = word_before(text, stop);
+  const PreviousWord word = previous_word(text, stop);
   if (word.text.empty()) return true;
   if (is_item_number(word, sentence)) return false;
   switch (classify(text, word, next, rules)) {
@@ -211,7 +211,7 @@ bool is_full_stop(std::string_view text, std::size_t stop, const SentenceContext
 
 bool is_abbreviation(std::string_view text, std::size_t stop, const SentenceContext& sentence, const NextWord& next,
                      const AbbreviationRules& rules) {
-  const PreviousWord word = word_before(text, stop);
+  const PreviousWord word = previous_word(text, stop);
   if (word.text.empty()) return false;
   if (is_item_number(word, sentence)) return true;
   const WordKind kind = classify(text, word, next, rules);
@@ -219,12 +219,12 @@ bool is_abbreviation(std::string_view text, std::size_t stop, const SentenceCont
 }
 
 bool is_name_with_mark(std::string_view text, std::size_t stop, const AbbreviationRules& rules) {
-  const PreviousWord word = word_before(text, stop);
+  const PreviousWord word = previous_word(text, stop);
   return rules.inside.contains(std::string(word.text) + text[stop]);
 }
 
 bool repeats_word(std::string_view text, std::size_t stop, const NextWord& next) {
-  const PreviousWord word = word_before(text, skip_gap_back(text, stop));
+  const PreviousWord word = previous_word(text, skip_gap_back(text, stop));
   return !next.text.empty() && lower_case(last_part(word.text)) == lower_case(next.text);
 }
 

@@ -3,14 +3,35 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "edgewise/text/seekable_file.h"
+#include "edgewise/base/file_descriptor.h"
+#include "edgewise/text/byte_source.h"
 #include "edgewise/text/text_blocks.h"
 
 namespace edgewise {
+
+/// A file that several threads can read at any offset. Compressed files, standard input and pipes are first copied,
+/// decompressed, to an unnamed file in TMPDIR (by default /tmp), which exists as long as this object.
+class SeekableFile {
+ public:
+  /// Throws Error if the file cannot be read or the disk is full; messages begin with `caller`.
+  SeekableFile(const std::string& path, const std::string& caller);
+
+  /// Returns a source of the bytes from `offset` to the end. The file must outlive the source.
+  std::unique_ptr<ByteSource> from(std::int64_t offset) const;
+
+  /// Returns the name of the file for messages.
+  const std::string& name() const { return name_; }
+
+ private:
+  std::string name_;
+  std::string caller_;
+  FileDescriptor file_;
+};
 
 /// A corpus that stays in its files: one TSV, or two files with a sentence on each line. SeekableFile copies compressed
 /// files and pipes. Memory holds 48 bytes for each block: its offsets and a hash. Reading a block whose text has

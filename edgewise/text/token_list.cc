@@ -12,6 +12,8 @@
 namespace edgewise {
 namespace {
 
+std::size_t index_of(char first) { return static_cast<unsigned char>(first); }
+
 /// Checks the values of a list, except that its tokens are distinct.
 class ListCheck {
  public:
@@ -99,6 +101,21 @@ std::vector<bool> text_tokens(const TokenList& list) {
 }
 
 }  // namespace
+
+void NameMatcher::add(std::string_view name, std::int64_t token) {
+  std::vector<Name>& names = by_first_byte_[index_of(name.front())];
+  const auto shorter = std::ranges::find_if(names, [&](const Name& other) { return other.text.size() < name.size(); });
+  names.insert(shorter, {std::string(name), token});
+}
+
+std::optional<NameMatch> NameMatcher::find(std::string_view text, std::size_t begin) const {
+  for (; begin < text.size(); ++begin) {
+    for (const Name& name : by_first_byte_[index_of(text[begin])]) {
+      if (text.substr(begin).starts_with(name.text)) return NameMatch{begin, name.text.size(), name.token};
+    }
+  }
+  return std::nullopt;
+}
 
 TokenIndex::TokenIndex(TokenList list, std::string_view where) : list_(std::move(list)) {
   ListCheck(list_, where).run();

@@ -10,8 +10,8 @@
 
 #include "edgewise/base/directory.h"
 #include "edgewise/base/error.h"
+#include "edgewise/base/files.h"
 #include "edgewise/base/manifest.h"
-#include "edgewise/base/real_path.h"
 #include "edgewise/translate/model_names.h"
 
 namespace edgewise {

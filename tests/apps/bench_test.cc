@@ -7,8 +7,8 @@
 #include <stdexcept>
 
 #include "edgewise/base/error.h"
-#include "edgewise/experiment/attention_bench.h"
-#include "edgewise/experiment/training_bench.h"
+#include "edgewise/benchmark/attention_bench.h"
+#include "edgewise/benchmark/training_bench.h"
 #include "tests/apps/program.h"
 
 namespace edgewise {

@@ -62,7 +62,8 @@ TEST_F(DoctorProgram, PrintsALineForEachTest) {
   EXPECT_EQ(result.errors, "");
   EXPECT_THAT(result.output, HasSubstr("edgewise      " + std::string(version()) + "\n"));
   EXPECT_THAT(result.output, HasSubstr("; 2 threads\n"));
-  EXPECT_THAT(result.output, testing::ContainsRegex("\nembedding and dropout  +right  expected bits\n"));
+  EXPECT_THAT(result.output,
+              testing::ContainsRegex("\ndecoding, fp32  +right  largest error [0-9]+ % of the allowed one\n"));
   EXPECT_THAT(result.output, testing::ContainsRegex("\n([0-9]+) of [0-9]+ tests are right, in [0-9.]+ s\n$"));
 }
 
@@ -99,7 +100,8 @@ TEST_F(DoctorFault, EndsWithExitCode1) {
   const ProcessResult text = run_doctor({}, options);
   EXPECT_EQ(text.exit_code, 1);
   EXPECT_EQ(text.errors, "");
-  EXPECT_THAT(text.output, testing::ContainsRegex("\nembedding and dropout  +WRONG  the bits have the SHA-256 "));
+  EXPECT_THAT(text.output,
+              testing::ContainsRegex("\ndecoding, fp32  +WRONG  the parameters of the fixed model have other bits, "));
   const ProcessResult report = run_doctor({"--json"}, options);
   EXPECT_EQ(report.exit_code, 1);
   EXPECT_EQ(Json::parse(report.output)["is_right"], false);

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "edgewise/options/position_formula.h"
+#include "edgewise/positions/position_formula.h"
 #include "tests/apps/program.h"
 #include "tests/support/browser.h"
 

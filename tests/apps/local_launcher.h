@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "edgewise/apps/local_processes.h"
 #include "edgewise/base/error.h"
+#include "edgewise/distributed/launch/local_processes.h"
 #include "tests/apps/program.h"
 
 namespace edgewise {

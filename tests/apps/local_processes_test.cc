@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/apps/local_processes.h"
+#include "edgewise/distributed/launch/local_processes.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

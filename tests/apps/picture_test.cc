@@ -6,9 +6,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "edgewise/experiment/attention_alignment.h"
 #include "edgewise/experiment/sentence_attention.h"
 #include "edgewise/models/model_attention.h"
+#include "edgewise/pictures/attention_alignment.h"
 #include "tests/apps/program.h"
 #include "tests/support/browser.h"
 

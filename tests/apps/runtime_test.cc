@@ -8,6 +8,7 @@
 #include "edgewise/text/line_reader.h"
 #include "edgewise/translate/translator.h"
 #include "tests/apps/program.h"
+#include "tests/models/model_scorer.h"
 
 namespace edgewise {
 namespace {
@@ -34,7 +35,7 @@ class RuntimeProgram : public ProgramTest {
   /// Translates with the scorers of the libtorch model.
   std::vector<Translation> translate_with_libtorch(const std::vector<TranslationRequest>& sentences) const {
     const TranslationModel model = open_model(path("run"));
-    return Translator(text_codec(model.experiment, model.vocabularies), [&] { return model.model->make_scorer(); },
+    return Translator(text_codec(model.experiment, model.vocabularies), [&] { return make_scorer(*model.model); },
                       {.search = model.experiment.search, .beam = 4})
         .translate(sentences);
   }

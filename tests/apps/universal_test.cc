@@ -16,6 +16,7 @@
 #include "edgewise/translate/translator.h"
 #include "tests/apps/alterations.h"
 #include "tests/apps/program.h"
+#include "tests/models/model_scorer.h"
 
 namespace edgewise {
 namespace {
@@ -82,7 +83,7 @@ class UniversalProgram : public ProgramTest {
     TranslatorOptions options;
     options.search = model.experiment.search;
     Translator translator(
-        text_codec(model.experiment, model.vocabularies), [&model] { return model.model->make_scorer(); }, options);
+        text_codec(model.experiment, model.vocabularies), [&model] { return make_scorer(*model.model); }, options);
     std::vector<Output> outputs;
     std::istringstream lines(inputs);
     for (std::string line; std::getline(lines, line);) {
@@ -183,7 +184,7 @@ TEST_F(UniversalProgram, TranslatesTheSameWithTheRuntimeAndWithLibtorch) {
   options.search = model.experiment.search;
   options.beam = 1;
   Translator translator(
-      text_codec(model.experiment, model.vocabularies), [&model] { return model.model->make_scorer(); }, options);
+      text_codec(model.experiment, model.vocabularies), [&model] { return make_scorer(*model.model); }, options);
   std::string expected;
   for (const std::string input : {"a b c", "d a", "b", "c c d a b a"}) {
     expected += translator.translate(input).outputs.front().text + "\n";

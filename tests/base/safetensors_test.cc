@@ -57,6 +57,21 @@ TEST(SafetensorsFile, ReadsNamesTypesShapesAndBytes) {
   EXPECT_EQ(tensors.metadata(), (SafetensorsMetadata{{"kind", "test"}}));
 }
 
+TEST(SafetensorsFile, ListsTensorsOfTheCaller) {
+  const std::string bytes = "abcdef";
+  const std::span<const std::byte> data = std::as_bytes(std::span(bytes));
+  const SafetensorsFile tensors =
+      SafetensorsFile::list({{"b", DType::kU8, {2, 1}, data.subspan(4)}, {"a", DType::kF32, {}, data.first(4)}});
+
+  ASSERT_EQ(tensors.tensors().size(), 2u);
+  ASSERT_EQ(tensors.find("b"), &tensors.tensors()[0]);
+  EXPECT_EQ(tensors.find("b")->bytes.data(), data.data() + 4);
+  EXPECT_EQ(tensors.find("a"), &tensors.tensors()[1]);
+  EXPECT_EQ(tensors.find("c"), nullptr);
+  EXPECT_EQ(tensors.bytes(), "");
+  EXPECT_TRUE(tensors.metadata().empty());
+}
+
 TEST(SafetensorsFile, KeepsItsTensorsWhenMoved) {
   SafetensorsFile file = parse(file_of(header_with(entry("U8", "[1]", "[0,1]")), "x"));
   const SafetensorsFile moved = std::move(file);

@@ -13,7 +13,7 @@
 #include "edgewise/convert/exported_model.h"
 #include "edgewise/convert/imported_model.h"
 #include "edgewise/convert/json_settings.h"
-#include "edgewise/options/position_formula.h"
+#include "edgewise/positions/position_formula.h"
 #include "tests/base/support.h"
 #include "tests/convert/learned_model.h"
 #include "tests/convert/marian_twin.h"

@@ -7,16 +7,15 @@
 
 #include "edgewise/base/sha256.h"
 #include "edgewise/models/transformer.h"
-#include "edgewise/models/transformer_scorer.h"
 #include "edgewise/nn/serialize.h"
 #include "edgewise/search/search.h"
+#include "tests/models/transformer_scorer.h"
 
 namespace edgewise {
 namespace {
 
 TEST(FixedModel, HasTheSameParametersOnEveryMachine) {
-  EXPECT_EQ(sha256(fixed_model_parameters().bytes()),
-            "6998ec624abd08b8e8087765c95fdd815ee4e48de1564185894d171b65cf7693");
+  EXPECT_EQ(sha256(fixed_model_parameters().bytes()), kFixedModelDigest);
 }
 
 TEST(FixedModel, HasTheExpectedOutputsInDouble) {

@@ -17,6 +17,7 @@
 #include "edgewise/models/universal_transformer.h"
 #include "edgewise/train/updater.h"
 #include "tests/experiment/combination_cover.h"
+#include "tests/models/model_scorer.h"
 #include "tests/runtime/runtime_models.h"
 
 namespace edgewise {
@@ -175,7 +176,7 @@ std::vector<GrownStep> reference_results(const TrainedModel& trained, RuntimePre
     const bool is_rounded = precision == RuntimePrecision::kBf16 && parameter.tensor.dim() >= 2;
     if (is_rounded) parameter.tensor.detach().copy_(parameter.tensor.detach().to(at::kBFloat16));
   }
-  return grow_branches(*model->make_scorer(), kSweepInputs, 4);
+  return grow_branches(*make_scorer(*model), kSweepInputs, 4);
 }
 
 void expect_runtime_agrees(const TrainedModel& trained) {

@@ -59,7 +59,7 @@ std::vector<std::int64_t> validate_on_meta(const std::vector<std::string>& setti
   const at::NoGradGuard no_gradients;
   const HostReads reads;
   Pass pass = Pass::inference();
-  const BatchLoss loss = batch_loss(model, make_batch(pairs.encoded.pairs), /*rdrop=*/0, pass);
+  const BatchLoss loss = model.model->loss(make_batch(pairs.encoded.pairs), model.loss_options(), /*rdrop=*/0, pass);
   EXPECT_TRUE(loss.objective.is_meta());
   EXPECT_EQ(loss.sums().tokens, 6);
   return reads.sizes();

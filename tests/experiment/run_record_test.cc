@@ -14,8 +14,8 @@
 #include "edgewise/base/manifest.h"
 #include "edgewise/base/sha256.h"
 #include "edgewise/experiment/attention_log.h"
-#include "edgewise/experiment/run_comparison.h"
 #include "edgewise/options/experiment.h"
+#include "edgewise/pictures/run_comparison.h"
 #include "tests/support/error_of.h"
 
 namespace edgewise {

@@ -31,7 +31,6 @@ class StoppingModel : public SequenceModel {
             .counts = {.loss = std::numeric_limits<double>::quiet_NaN(), .tokens = std::ssize(batch.labels)}};
   }
   NodePonderSteps ponder_steps(const Batch&) const override { return {}; }
-  std::unique_ptr<Scorer> make_scorer(CrossHeads) const override { return nullptr; }
 
   mutable int num_losses = 0;
 
@@ -60,7 +59,6 @@ class ModelThatIsStopped : public SequenceModel {
     ++num_ended;
     return steps;
   }
-  std::unique_ptr<Scorer> make_scorer(CrossHeads recorded) const override { return model_->make_scorer(recorded); }
 
   mutable int num_ended = 0;
 

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "edgewise/models/transformer.h"
+#include "tests/models/model_scorer.h"
 #include "tests/models/universal_models.h"
 
 namespace edgewise {
@@ -74,7 +75,7 @@ TEST(ModelAttention, HasTheCrossAttentionThatAScorerRecords) {
     ASSERT_EQ(std::ssize(attention.cross), options.decoder_layers);
     for (std::int64_t layer = 0; layer < options.decoder_layers; ++layer) {
       for (std::int64_t head = 0; head < options.heads; ++head) {
-        const auto scorer = model->make_scorer({.layer = layer, .head = head});
+        const auto scorer = make_scorer(*model, {.layer = layer, .head = head});
         const std::int64_t slot = 0;
         scorer->encode(std::span(&slot, 1), std::span(&kPair.input, 1));
         std::vector<NewNode> nodes;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/options/model_memory.h"
+#include "edgewise/models/model_memory.h"
 
 #include <gtest/gtest.h>
 

@@ -7,9 +7,9 @@
 #include <map>
 #include <set>
 
-#include "edgewise/models/transformer_scorer.h"
 #include "tests/models/small_models.h"
 #include "tests/models/step_by_step.h"
+#include "tests/models/transformer_scorer.h"
 #include "tests/support/error_of.h"
 
 namespace edgewise {

@@ -10,9 +10,10 @@
 #include <vector>
 
 #include "edgewise/models/sequence_model.h"
-#include "edgewise/models/transformer_scorer.h"
-#include "edgewise/models/universal_scorer.h"
+#include "tests/models/model_scorer.h"
 #include "tests/models/small_models.h"
+#include "tests/models/transformer_scorer.h"
+#include "tests/models/universal_scorer.h"
 
 namespace edgewise {
 
@@ -130,9 +131,9 @@ inline void expect_errors_leave_slots(const SequenceModel& model) {
   const std::vector<Tokens> inputs = {{4, 5, 6}};
   const std::vector<Tokens> unknown_token = {{4, 99}};
   const std::vector<Tokens> no_token = {{}};
-  const auto expected = model.make_scorer();
+  const auto expected = make_scorer(model);
   expected->encode(slots, inputs);
-  const auto scorer = model.make_scorer();
+  const auto scorer = make_scorer(model);
   scorer->encode(slots, inputs);
 
   EXPECT_THROW(scorer->encode(slots, unknown_token), Error);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/models/universal_scorer.h"
+#include "tests/models/universal_scorer.h"
 
 #include <gtest/gtest.h>
 

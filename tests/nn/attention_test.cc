@@ -9,9 +9,9 @@
 
 #include "edgewise/graph/builders.h"
 #include "edgewise/graph/relation_ops.h"
-#include "edgewise/nn/attention_heads.h"
 #include "edgewise/nn/message_attention.h"
 #include "edgewise/ops/edge_softmax.h"
+#include "tests/nn/attention_heads.h"
 #include "tests/nn/tensors.h"
 #include "tests/support/relation_zoo.h"
 

@@ -5,7 +5,6 @@
 
 #include "edgewise/graph/builders.h"
 #include "edgewise/nn/attention.h"
-#include "edgewise/nn/attention_heads.h"
 #include "edgewise/nn/decoder_layer.h"
 #include "edgewise/nn/depthwise_convolution.h"
 #include "edgewise/nn/embedding.h"
@@ -13,6 +12,7 @@
 #include "edgewise/nn/feed_forward.h"
 #include "edgewise/nn/linear.h"
 #include "edgewise/nn/norm.h"
+#include "tests/nn/attention_heads.h"
 #include "tests/nn/tensors.h"
 #include "tests/support/gradient_check.h"
 

@@ -12,7 +12,7 @@
 #include "edgewise/nn/norm.h"
 #include "edgewise/nn/positions.h"
 #include "edgewise/nn/sublayer.h"
-#include "edgewise/options/position_formula.h"
+#include "edgewise/positions/position_formula.h"
 #include "tests/nn/tensors.h"
 
 namespace edgewise {

@@ -191,7 +191,7 @@ TEST(SerializeTensors, NamesATypeThatItCannotWrite) {
   EXPECT_EQ(error_of([] {
               serialize_tensors(std::vector<NamedTensor>{{"a", at::zeros({2}, at::kBool)}});
             }),
-            "serialize_tensors: a is Bool, needs Float, Double or Long");
+            "list_tensors: a is Bool, needs Float, Double or Long");
 }
 
 }  // namespace

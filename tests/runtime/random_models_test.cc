@@ -8,10 +8,10 @@
 #include "edgewise/base/config.h"
 #include "edgewise/base/threads.h"
 #include "edgewise/kernels/simd/instruction_set.h"
-#include "edgewise/models/transformer_scorer.h"
-#include "edgewise/models/universal_scorer.h"
-#include "edgewise/options/position_formula.h"
+#include "edgewise/positions/position_formula.h"
+#include "tests/models/transformer_scorer.h"
 #include "tests/models/universal_models.h"
+#include "tests/models/universal_scorer.h"
 #include "tests/runtime/runtime_models.h"
 #include "tests/support/failures_of.h"
 

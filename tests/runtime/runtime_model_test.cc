@@ -12,7 +12,7 @@
 
 #include "edgewise/base/threads.h"
 #include "edgewise/kernels/simd/instruction_set.h"
-#include "edgewise/models/transformer_scorer.h"
+#include "tests/models/transformer_scorer.h"
 #include "tests/runtime/scorer_checks.h"
 
 namespace edgewise {

@@ -6,8 +6,8 @@
 
 #include "edgewise/base/threads.h"
 #include "edgewise/kernels/simd/instruction_set.h"
-#include "edgewise/models/universal_scorer.h"
 #include "tests/models/universal_models.h"
+#include "tests/models/universal_scorer.h"
 #include "tests/runtime/runtime_models.h"
 
 namespace edgewise {

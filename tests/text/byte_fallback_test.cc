@@ -19,7 +19,7 @@ using Lines = std::vector<std::string>;
 using Tokens = std::vector<std::int64_t>;
 
 /// Returns sentences of random words, from which a vocabulary of a few thousand tokens can be learned.
-const Lines& sentences() {
+const Lines& few_sentences() {
   static const Lines kLines = [] {
     RandomStream random(1, 1);
     Lines lines;
@@ -42,7 +42,7 @@ class ByteFallbackTest : public testing::TestWithParam<SentencePieceModel> {
     return {.kind = VocabularyKind::kSentencePiece, .size = size, .model = GetParam(), .byte_fallback = bytes};
   }
   static std::shared_ptr<const Vocabulary> build(const VocabularyOptions& options) {
-    return build_vocabulary({sentences()}, options);
+    return build_vocabulary({few_sentences()}, options);
   }
 };
 

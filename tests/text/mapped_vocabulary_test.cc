@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "edgewise/base/utf8.h"
-#include "edgewise/text/token_numbers.h"
 #include "tests/text/mapped_testing.h"
 #include "tests/text/text_testing.h"
 
@@ -187,22 +186,6 @@ TEST(TokenIndex, ErrorsNameValuesThatDoNotFit) {
             }),
             "load_vocabulary: v has no languages, but language_place is before_both; needs at least one");
   EXPECT_EQ(error_of_list([](TokenList& list) { list.rules.languages.clear(); }), "no error");
-}
-
-TEST(TokenNumbers, AreThePlacesOfTokens) {
-  const auto error = [](std::string_view bytes) { return error_of([&] { parse_token_numbers(bytes, "v"); }); };
-
-  EXPECT_THAT(parse_token_numbers(R"({"b": 2, "\u2581a": 0, "": 1})", "v"), ElementsAre("\u2581a", "", "b"));
-  EXPECT_THAT(parse_token_numbers("{}", "v"), IsEmpty());
-  EXPECT_EQ(error(R"({"a": 0, "b": 2})"),
-            "v: \"b\" has the number 2, needs a number below 2, because there are 2 tokens");
-  EXPECT_EQ(error(R"({"a": 0, "b": 0})"), "v: \"a\" and \"b\" have the number 0, needs a number for each");
-  EXPECT_EQ(error(R"({"a": 18446744073709551615})"),
-            "v: \"a\" has the number 18446744073709551615, needs a number below 1, because there are 1 tokens");
-  EXPECT_THAT(error(R"({"a": 0, "a": 1})"), HasSubstr("is there twice"));
-  EXPECT_THAT(error(R"({"a": "0"})"), HasSubstr("a is a string, needs"));
-  EXPECT_THAT(error(R"({"a": -1})"), HasSubstr("needs"));
-  EXPECT_THAT(error(R"(["a"])"), HasSubstr("the vocabulary is a list, needs an object"));
 }
 
 TEST(MappedVocabulary, OfTokensSplitsTextAtSpaces) {

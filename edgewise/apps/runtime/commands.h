@@ -12,9 +12,6 @@ namespace edgewise {
 /// that only a mistake in this program can cause.
 using ExplainError = std::optional<std::string> (*)(const std::exception& error);
 
-/// The exit code after a mistake of the user, and the other errors that run_program describes.
-inline constexpr int kUserErrorExitCode = 2;
-
 /// Prepares the standard streams, parses the arguments, which runs the given command, and returns the exit code: 0 for
 /// success, 1 after an internal error, 2 after a mistake of the user, a failure to print, and when the machine has too
 /// little memory or other resources, 128 + n after signal n. Prints errors on standard error, in one line without

@@ -8,7 +8,6 @@
 
 #include <new>
 
-#include "edgewise/apps/runtime/commands.h"
 #include "edgewise/apps/runtime/openmp_environment.h"
 #include "edgewise/apps/runtime/standard_streams.h"
 #include "edgewise/base/address_space.h"

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "edgewise/apps/runtime/commands.h"
-#include "edgewise/apps/runtime/print_options.h"
 #include "edgewise/apps/runtime/process_limits.h"
 #include "edgewise/apps/runtime/shared_options.h"
 #include "edgewise/apps/runtime/signal_handlers.h"
@@ -107,9 +106,6 @@ int run_command(CLI::App& program, int argc, char** argv, ExplainError explain) 
     return 0;
   } catch (const EarlyExit& end) {
     return end.exit_code();
-  } catch (const PrintRequest& request) {
-    write_output(request.text());
-    return 0;
   } catch (const CLI::Success& request) {
     print_help(program, request);
     return 0;
@@ -144,7 +140,6 @@ std::string out_of_memory_text() {
 int run_program(CLI::App& program, int argc, char** argv, ExplainError explain) {
   prepare_standard_streams();
   const SignalHandlers handlers({SIGINT, SIGTERM, SIGHUP}, end_process);
-  add_print_options(program);
   const int exit_code = run_command(program, argc, argv, explain);
   return finish_output(full_name(innermost_command(program)), exit_code);
 }

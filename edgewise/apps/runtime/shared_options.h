@@ -32,10 +32,7 @@ CLI::Validator one_of() {
     }
     return fmt::format("{} is none of {}", quote(text), fmt::join(names, ", "));
   };
-  // The validator's own name lists the names, for completions (command_description.h).
-  std::string names;
-  for (const auto& [value, name] : enum_names(Enum{})) names += fmt::format("{} ", name);
-  return CLI::Validator(replace_name_by_number, "", names);
+  return CLI::Validator(replace_name_by_number, "");
 }
 
 /// Returns the name of a subcommand behind the names of the commands that it belongs to: "edgewise bench train".

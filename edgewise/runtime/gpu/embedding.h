@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "edgewise/options/position_formula.h"
+#include "edgewise/positions/position_formula.h"
 #include "edgewise/runtime/gpu/upload.h"
 #include "edgewise/runtime/gpu/weights.h"
 

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/models/model_memory.h"
+
+#include <algorithm>
+
+namespace edgewise {
+namespace {
+
+std::int64_t count_attention(const TransformerOptions& options) {
+  const std::int64_t size = options.size;
+  return 4 * size * size + (options.attention_bias ? 4 * size : 0) + (options.score == ScoreKind::kAdditive ? size : 0);
+}
+
+std::int64_t count_feed_forward(const TransformerOptions& options) {
+  return 2 * options.size * options.feed_forward + options.feed_forward + options.size;
+}
+
+std::int64_t count_norm(const TransformerOptions& options) { return 2 * options.size; }
+
+/// Counts the parameters of one layer with `attentions` attentions, each behind or in front of a norm.
+std::int64_t count_layer(const TransformerOptions& options, std::int64_t attentions) {
+  return attentions * count_attention(options) + count_feed_forward(options) + (attentions + 1) * count_norm(options);
+}
+
+/// Counts the parameters that one side of a Universal Transformer has beside its layer.
+std::int64_t count_recurrence(const TransformerOptions& options, bool is_adaptive) {
+  const UniversalOptions& universal = options.universal;
+  const bool has_filter = universal.transition == Transition::kSeparableConvolution;
+  const std::int64_t halting = is_adaptive ? count_norm(options) + options.size + 1 : 0;
+  return halting + (has_filter ? universal.filter_width * options.size : 0);
+}
+
+std::int64_t count_vocabulary_layers(const TransformerOptions& options) {
+  const std::int64_t input = options.input_vocabulary * options.size;
+  const std::int64_t output = options.output_vocabulary * options.size;
+  const std::int64_t bias = options.output_vocabulary;
+  switch (options.tying) {
+    case Tying::kAll:
+      return input + bias;
+    case Tying::kOutput:
+      return input + output + bias;
+    case Tying::kNone:
+      break;
+  }
+  return input + 2 * output + bias;
+}
+
+/// Counts the numbers that forward saves for one token in one layer: the inputs of the linear layers, and queries,
+/// keys, values and averages of attention. An encoder token's keys and values of cross-attention are not counted.
+double count_saved(const TransformerOptions& options, std::int64_t attentions) {
+  const auto size = static_cast<double>(options.size);
+  const double self_attention = 5 * size;
+  const double cross_attention = 3 * size;
+  const double feed_forward = size + static_cast<double>(options.feed_forward);
+  return self_attention + feed_forward + (attentions == 2 ? cross_attention : 0);
+}
+
+/// Returns the fewest layers, or steps of the layer, that a token passes through.
+std::int64_t count_steps(const TransformerOptions& options, std::int64_t layers, bool is_adaptive) {
+  return options.kind == ModelKind::kUniversal && is_adaptive ? 1 : layers;
+}
+
+/// Layers, or steps of the layer, that each token of a side passes through.
+struct Depths {
+  explicit Depths(const TransformerOptions& model)
+      : encoder(
+            static_cast<double>(count_steps(model, model.encoder_layers, encoder_adapts(model.universal.adaptive)))),
+        decoder(
+            static_cast<double>(count_steps(model, model.decoder_layers, decoder_adapts(model.universal.adaptive)))) {}
+
+  /// Counts the edges of all layers.
+  double edges(const BatchTokens& batch) const {
+    return encoder * batch.encoder_edges + decoder * (batch.cross_edges + batch.decoder_edges);
+  }
+
+  double encoder;
+  double decoder;
+};
+
+constexpr double kFloatBytes = 4;
+
+/// Returns the bytes that additive attention, which computes in fp32, saves for backward in all layers, and those of
+/// the sums and products in the last layer's cross-attention.
+double additive_memory(const TransformerOptions& model, const BatchTokens& batch) {
+  if (model.score != ScoreKind::kAdditive) return 0;
+  return kFloatBytes * static_cast<double>(model.size) * (Depths(model).edges(batch) + 2 * batch.cross_edges);
+}
+
+double activation_memory(const TransformerOptions& model, const TrainOptions& train, const BatchTokens& batch) {
+  const Depths depths(model);
+  const double numbers = depths.encoder * static_cast<double>(batch.input) * count_saved(model, 1) +
+                         depths.decoder * static_cast<double>(batch.output) * count_saved(model, 2);
+  const double passes = train.rdrop > 0 ? 2 : 1;
+  const double bytes_per_number = train.precision == Precision::kBf16 ? 2 : 4;
+  return passes * (bytes_per_number * numbers + additive_memory(model, batch));
+}
+
+}  // namespace
+
+std::int64_t count_parameters(const TransformerOptions& options) {
+  const std::int64_t encoder_layer = count_layer(options, 1);
+  const std::int64_t decoder_layer = count_layer(options, 2);
+  const std::int64_t norms = options.final_norm ? 2 * count_norm(options) : 0;
+  const std::int64_t positions = 2 * options.num_learned_positions() * options.size;
+  const std::int64_t around = count_vocabulary_layers(options) + positions + norms;
+  if (options.kind == ModelKind::kUniversal) {
+    const AdaptiveSides adaptive = options.universal.adaptive;
+    return around + encoder_layer + decoder_layer + count_recurrence(options, encoder_adapts(adaptive)) +
+           count_recurrence(options, decoder_adapts(adaptive));
+  }
+  return around + options.encoder_layers * encoder_layer + options.decoder_layers * decoder_layer;
+}
+
+double training_memory(const TransformerOptions& model, const TrainOptions& train, const BatchTokens& batch,
+                       const TrainingProcess& process) {
+  const int divided = train.average > 0 ? 3 : 2;         // two moments, averages
+  const int snapshot = process.saves ? 1 + divided : 0;  // with the parameters
+  const double copies = 2 + static_cast<double>(divided) / static_cast<double>(process.processes) + snapshot;
+  return kFloatBytes * copies * static_cast<double>(count_parameters(model)) + activation_memory(model, train, batch);
+}
+
+double edge_memory(const TransformerOptions& model, const BatchTokens& batch) {
+  if (model.score != ScoreKind::kAdditive) return 0;
+  const double edges = std::max({batch.encoder_edges, batch.cross_edges, batch.decoder_edges});
+  return 3 * kFloatBytes * static_cast<double>(model.size) * edges;
+}
+
+double attention_map_memory(const TransformerOptions& model, const BatchTokens& pair) {
+  return 2 * kFloatBytes * static_cast<double>(model.heads) * Depths(model).edges(pair);
+}
+
+}  // namespace edgewise

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "edgewise/graph/batch.h"
+#include "edgewise/options/train_options.h"
+#include "edgewise/options/transformer_options.h"
+
+// Computes memory from options, so that a model that does not fit is refused before it is built.
+
+namespace edgewise {
+
+/// Returns how many numbers the parameters of a model have; tied matrices count once. The options must be in their
+/// ranges.
+std::int64_t count_parameters(const TransformerOptions& options);
+
+/// One of the processes that train a model together.
+struct TrainingProcess {
+  std::int64_t processes = 1;
+  bool saves = true;  // whether this process writes the checkpoints
+};
+
+/// Returns a lower bound for the bytes that training needs at once in a process: parameters and gradients; the
+/// process's part of both moments of Adam and of the averaged weights; in the process that saves, the copy of the whole
+/// state that is being saved, without gradients; and the activations that forward saves for backward of one batch. A
+/// side with adaptive computation counts as one step. Additive attention saves a vector for each edge.
+double training_memory(const TransformerOptions& model, const TrainOptions& train, const BatchTokens& batch,
+                       const TrainingProcess& process = {});
+
+/// Returns a lower bound for the bytes that the edges of a batch need in a pass without gradients: additive attention
+/// computes three vectors for each edge of a relation; other attention needs nothing for them.
+double edge_memory(const TransformerOptions& model, const BatchTokens& batch);
+
+/// Returns a lower bound for the bytes of all attention weights of one sentence pair: those that the model records, and
+/// a copy for each head. A side with adaptive computation counts as one step.
+double attention_map_memory(const TransformerOptions& model, const BatchTokens& pair);
+
+}  // namespace edgewise

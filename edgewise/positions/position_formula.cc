@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/positions/position_formula.h"
+
+#include "edgewise/base/error.h"
+
+namespace edgewise {
+namespace {
+
+/// Returns 10000^(-numerator / denominator).
+double frequency(std::int64_t numerator, std::int64_t denominator) {
+  return std::pow(10000.0, -static_cast<double>(numerator) / static_cast<double>(denominator));
+}
+
+}  // namespace
+
+PositionFormula::PositionFormula(std::int64_t size, PositionKind kind)
+    : shift_(kind == PositionKind::kFairseq ? 2 : 0) {
+  check(size >= smallest_position_size(kind), "PositionFormula: size is {}, needs at least {} for {}", size,
+        smallest_position_size(kind), enum_name(kind));
+  switch (kind) {
+    case PositionKind::kSinusoidal:
+    case PositionKind::kFromScratch:
+      add_alternating_waves(size, kind);
+      break;
+    case PositionKind::kHalves:
+      add_halves(size);
+      break;
+    case PositionKind::kMarian:
+    case PositionKind::kFairseq:
+      add_marian_waves(size);
+      break;
+    case PositionKind::kLearned:
+      fail("PositionFormula: kind is {}, needs one with a formula", enum_name(kind));
+  }
+}
+
+void PositionFormula::add_alternating_waves(std::int64_t size, PositionKind kind) {
+  for (std::int64_t j = 0; j < size; ++j) {
+    waves_.push_back({frequency(kind == PositionKind::kSinusoidal ? j - j % 2 : 2 * j, size), j % 2 == 0});
+  }
+}
+
+void PositionFormula::add_halves(std::int64_t size) {
+  const std::int64_t sines = size - size / 2;
+  for (std::int64_t k = 0; k < sines; ++k) waves_.push_back({frequency(2 * k, size), true});
+  for (std::int64_t k = 0; k < size - sines; ++k) waves_.push_back({frequency(2 * k, size), false});
+}
+
+void PositionFormula::add_marian_waves(std::int64_t size) {
+  const std::int64_t half = size / 2;
+  for (const bool is_sine : {true, false}) {
+    for (std::int64_t k = 0; k < half; ++k) waves_.push_back({frequency(k, half - 1), is_sine});
+  }
+  if (size % 2 == 1) waves_.push_back({.frequency = 0, .is_sine = true});  // sin(0) = 0
+}
+
+void check_learned_position(std::int64_t position, std::int64_t count, std::string_view caller) {
+  check(position < count,
+        "{}: a sentence has position {}, needs positions below model.max_positions, which is {}; shorten the sentence, "
+        "for training by data.max_length",
+        caller, position, count);
+}
+
+}  // namespace edgewise

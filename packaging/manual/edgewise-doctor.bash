@@ -1,0 +1,33 @@
+# Completes the arguments of edgewise-doctor in bash.
+_edgewise_doctor() {
+  local word=${COMP_WORDS[COMP_CWORD]} option=${COMP_WORDS[COMP_CWORD - 1]} path= i
+  if [[ $word == = ]]; then
+    word=
+  elif [[ $option == = ]]; then
+    option=${COMP_WORDS[COMP_CWORD - 2]}
+  fi
+  for ((i = 1; i < COMP_CWORD; ++i)); do
+    case "$path ${COMP_WORDS[i]}" in
+      "") path+=" ${COMP_WORDS[i]}" ;;
+    esac
+  done
+  COMPREPLY=()
+  case "$path:$option" in
+    ":--threads") return ;;
+  esac
+  local names=
+  case "$path" in
+    "") names="-h --help --version --threads --json" ;;
+  esac
+  if [[ $word == -* ]]; then
+    mapfile -t COMPREPLY < <(compgen -W "$names" -- "$word")
+    return
+  fi
+  case "$path" in
+    *)
+      compopt -o filenames
+      mapfile -t COMPREPLY < <(compgen -f -- "$word")
+      ;;
+  esac
+}
+complete -F _edgewise_doctor edgewise-doctor

@@ -1,0 +1,215 @@
+# Completes the arguments of edgewise in bash.
+_edgewise() {
+  local word=${COMP_WORDS[COMP_CWORD]} option=${COMP_WORDS[COMP_CWORD - 1]} path= i
+  if [[ $word == = ]]; then
+    word=
+  elif [[ $option == = ]]; then
+    option=${COMP_WORDS[COMP_CWORD - 2]}
+  fi
+  for ((i = 1; i < COMP_CWORD; ++i)); do
+    case "$path ${COMP_WORDS[i]}" in
+      " train" | " translate" | " serve" | " vocab" | " average" | " quantise" | " import" | " export" | " compare" | " score" | " score-pairs" | " inspect" | " doctor" | " picture" | " picture attention" | " picture report" | " picture graph" | " picture graph complete" | " picture graph causal" | " picture graph window" | " picture graph strided" | " picture graph block" | " picture graph random" | " picture graph pairs" | " picture graph beam" | " picture training" | " picture halting" | " picture positions" | " bench" | " bench train" | " bench attention" | " bench decode") path+=" ${COMP_WORDS[i]}" ;;
+    esac
+  done
+  COMPREPLY=()
+  case "$path:$option" in
+    " train:--out") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " train:--from") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " train:--set") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " train:--end-with-parent") return ;;
+    " train:--device") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " train:--threads") return ;;
+    " train:--processes") return ;;
+    " train:--max-restarts") return ;;
+    " train:--timeout") return ;;
+    " translate:--out") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " translate:--model") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " translate:--device") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " translate:--precision") mapfile -t COMPREPLY < <(compgen -W "fp32 bf16 int8" -- "$word"); return ;;
+    " translate:--from") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " translate:--to") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " translate:--batch-sentences") return ;;
+    " translate:--batch-tokens") return ;;
+    " translate:--workers") return ;;
+    " translate:--attention-layer") return ;;
+    " translate:--attention-head") return ;;
+    " translate:--threads") return ;;
+    " translate:--beam") return ;;
+    " translate:--nbest") return ;;
+    " translate:--length-penalty") return ;;
+    " translate:--set") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " translate:--prefix") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " translate:--max-input") return ;;
+    " translate:--long-inputs") mapfile -t COMPREPLY < <(compgen -W "split cut" -- "$word"); return ;;
+    " translate:--max-line") return ;;
+    " translate:--bad-text") mapfile -t COMPREPLY < <(compgen -W "stop replace" -- "$word"); return ;;
+    " translate:--max-document") return ;;
+    " translate:--text-language") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " translate:--line-breaks") mapfile -t COMPREPLY < <(compgen -W "end space" -- "$word"); return ;;
+    " translate:--shard") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " translate:--merge") return ;;
+    " serve:--model") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " serve:--config") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " serve:--listen") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " serve:--drain-seconds") return ;;
+    " serve:--set") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " serve:--threads") return ;;
+    " vocab:--out") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " vocab:--set") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " average:--out") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " quantise:--out") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " import:--out") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " export:--format") mapfile -t COMPREPLY < <(compgen -W "ctranslate2 huggingface marian" -- "$word"); return ;;
+    " export:--out") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " compare:-o" | " compare:--out") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " score:--reference") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " score:--tokenize") mapfile -t COMPREPLY < <(compgen -W "13a intl none" -- "$word"); return ;;
+    " score:--chrf-word-order") return ;;
+    " score:--digits") return ;;
+    " score-pairs:--out") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " score-pairs:--model") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " score-pairs:--device") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " score-pairs:--precision") mapfile -t COMPREPLY < <(compgen -W "fp32 bf16 int8" -- "$word"); return ;;
+    " score-pairs:--from") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " score-pairs:--to") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " score-pairs:--batch-sentences") return ;;
+    " score-pairs:--batch-tokens") return ;;
+    " score-pairs:--workers") return ;;
+    " score-pairs:--attention-layer") return ;;
+    " score-pairs:--attention-head") return ;;
+    " score-pairs:--threads") return ;;
+    " score-pairs:--length-norm") mapfile -t COMPREPLY < <(compgen -W "gnmt power average none" -- "$word"); return ;;
+    " inspect:--ponder") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " doctor:--threads") return ;;
+    " picture attention:--model") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " picture attention:--input") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " picture attention:--output") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " picture attention:--pairs") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " picture attention:--line") return ;;
+    " picture attention:--gold") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " picture attention:--gold-first") return ;;
+    " picture attention:--attention") mapfile -t COMPREPLY < <(compgen -W "encoder decoder cross" -- "$word"); return ;;
+    " picture attention:--layer") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " picture attention:--head") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " picture attention:-o" | " picture attention:--out") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " picture report:--input") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " picture report:-o" | " picture report:--out") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " picture graph complete:-o" | " picture graph complete:--out") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " picture graph complete:--nodes") return ;;
+    " picture graph causal:-o" | " picture graph causal:--out") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " picture graph causal:--nodes") return ;;
+    " picture graph window:-o" | " picture graph window:--out") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " picture graph window:--nodes") return ;;
+    " picture graph window:--before") return ;;
+    " picture graph window:--after") return ;;
+    " picture graph window:--dilation") return ;;
+    " picture graph strided:-o" | " picture graph strided:--out") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " picture graph strided:--nodes") return ;;
+    " picture graph strided:--stride") return ;;
+    " picture graph block:-o" | " picture graph block:--out") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " picture graph block:--nodes") return ;;
+    " picture graph block:--block") return ;;
+    " picture graph random:-o" | " picture graph random:--out") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " picture graph random:--nodes") return ;;
+    " picture graph random:--in-degree") return ;;
+    " picture graph random:--seed") return ;;
+    " picture graph pairs:-o" | " picture graph pairs:--out") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " picture graph pairs:--lengths") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " picture graph pairs:--input") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " picture graph pairs:--output") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " picture graph beam:-o" | " picture graph beam:--out") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " picture graph beam:--model") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " picture graph beam:--input") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " picture graph beam:--beam") return ;;
+    " picture graph beam:--cut") return ;;
+    " picture training:--attention") mapfile -t COMPREPLY < <(compgen -W "encoder decoder cross" -- "$word"); return ;;
+    " picture training:--layer") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " picture training:--head") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " picture training:-o" | " picture training:--out") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " picture halting:--model") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " picture halting:--input") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " picture halting:--corpus") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " picture halting:-o" | " picture halting:--out") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " picture positions:-o" | " picture positions:--out") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " picture positions:--positions") return ;;
+    " picture positions:--size") return ;;
+    " picture positions:--dimensions") return ;;
+    " bench train:--size") mapfile -t COMPREPLY < <(compgen -W "tiny small base big" -- "$word"); return ;;
+    " bench train:--precision") mapfile -t COMPREPLY < <(compgen -W "fp32 bf16" -- "$word"); return ;;
+    " bench train:--input") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " bench train:--output") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " bench train:--tokens") return ;;
+    " bench train:--steps") return ;;
+    " bench train:--warmup") return ;;
+    " bench train:--device") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " bench train:--threads") return ;;
+    " bench attention:--case") mapfile -t COMPREPLY < <(compgen -W "sentences causal small window random long long-causal" -- "$word"); return ;;
+    " bench attention:--device") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " bench attention:--precision") mapfile -t COMPREPLY < <(compgen -W "fp32 bf16" -- "$word"); return ;;
+    " bench attention:--repetitions") return ;;
+    " bench attention:--threads") return ;;
+    " bench decode:--size") mapfile -t COMPREPLY < <(compgen -W "tiny small base big" -- "$word"); return ;;
+    " bench decode:--model") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " bench decode:--device") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " bench decode:--precision") mapfile -t COMPREPLY < <(compgen -W "fp32 bf16 int8" -- "$word"); return ;;
+    " bench decode:--beam") return ;;
+    " bench decode:--batch") return ;;
+    " bench decode:--input") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " bench decode:--sentences") return ;;
+    " bench decode:--output-length") return ;;
+    " bench decode:--min-seconds") return ;;
+    " bench decode:--workers") return ;;
+    " bench decode:--threads") return ;;
+  esac
+  local names=
+  case "$path" in
+    "") names="-h --help --version" ;;
+    " train") names="-h --help --out --from --set --resume --end-with-parent --device --threads --processes --max-restarts --timeout" ;;
+    " translate") names="-h --help --out --model --device --precision --from --to --batch-sentences --batch-tokens --workers --attention-layer --attention-head --threads --beam --nbest --length-penalty --set --prefix --max-input --long-inputs --max-line --bad-text --unknown --no-protect --scores --alignments --text --html --max-document --text-language --line-breaks --json --attention --shard --merge" ;;
+    " serve") names="-h --help --model --config --listen --drain-seconds --set --threads --print-config" ;;
+    " vocab") names="-h --help --out --overwrite --set" ;;
+    " average") names="-h --help --out --overwrite" ;;
+    " quantise") names="-h --help --out --overwrite" ;;
+    " import") names="-h --help --out --overwrite" ;;
+    " export") names="-h --help --format --out --overwrite" ;;
+    " compare") names="-h --help -o --out" ;;
+    " score") names="-h --help --reference --tokenize --lowercase --chrf-word-order --digits --json" ;;
+    " score-pairs") names="-h --help --out --model --device --precision --from --to --batch-sentences --batch-tokens --workers --attention-layer --attention-head --threads --length-norm --alignments --json" ;;
+    " inspect") names="-h --help --ponder --json" ;;
+    " doctor") names="-h --help --threads --json" ;;
+    " picture") names="-h --help" ;;
+    " picture attention") names="-h --help --model --input --output --pairs --line --gold --gold-first --attention --layer --head -o --out" ;;
+    " picture report") names="-h --help --input -o --out" ;;
+    " picture graph") names="-h --help" ;;
+    " picture graph complete") names="-h --help -o --out --nodes" ;;
+    " picture graph causal") names="-h --help -o --out --nodes" ;;
+    " picture graph window") names="-h --help -o --out --nodes --before --after --dilation" ;;
+    " picture graph strided") names="-h --help -o --out --nodes --stride" ;;
+    " picture graph block") names="-h --help -o --out --nodes --block --causal" ;;
+    " picture graph random") names="-h --help -o --out --nodes --in-degree --seed" ;;
+    " picture graph pairs") names="-h --help -o --out --lengths --input --output" ;;
+    " picture graph beam") names="-h --help -o --out --model --input --beam --cut" ;;
+    " picture training") names="-h --help --attention --layer --head -o --out" ;;
+    " picture halting") names="-h --help --model --input --corpus -o --out" ;;
+    " picture positions") names="-h --help -o --out --positions --size --dimensions" ;;
+    " bench") names="-h --help" ;;
+    " bench train") names="-h --help --size --precision --input --output --tokens --steps --warmup --profile --json --device --threads" ;;
+    " bench attention") names="-h --help --case --device --precision --repetitions --json --threads" ;;
+    " bench decode") names="-h --help --size --model --device --precision --beam --batch --input --sentences --output-length --min-seconds --workers --profile --json --threads" ;;
+  esac
+  if [[ $word == -* ]]; then
+    mapfile -t COMPREPLY < <(compgen -W "$names" -- "$word")
+    return
+  fi
+  case "$path" in
+    "") mapfile -t COMPREPLY < <(compgen -W "train translate serve vocab average quantise import export compare score score-pairs inspect doctor picture bench" -- "$word") ;;
+    " picture") mapfile -t COMPREPLY < <(compgen -W "attention report graph training halting positions" -- "$word") ;;
+    " picture graph") mapfile -t COMPREPLY < <(compgen -W "complete causal window strided block random pairs beam" -- "$word") ;;
+    " bench") mapfile -t COMPREPLY < <(compgen -W "train attention decode" -- "$word") ;;
+    *)
+      compopt -o filenames
+      mapfile -t COMPREPLY < <(compgen -f -- "$word")
+      ;;
+  esac
+}
+complete -F _edgewise edgewise

@@ -1,0 +1,500 @@
+#compdef edgewise
+# Completes the arguments of edgewise in zsh.
+_edgewise() {
+  local context state state_descr line
+  typeset -A opt_args
+  _arguments -C -s \
+    '(-h --help)-h[Print this help message and exit]' \
+    '(-h --help)--help[Print this help message and exit]' \
+    '(--version)--version[Display program version information and exit]' \
+    '1: :->subcommand' \
+    '*:: :->arguments'
+  case $state in
+    subcommand)
+      local -a subcommands=(
+        'train:Train the model that a config file describes'
+        'translate:Translate text, one sentence per line'
+        'serve:Translate texts for clients that speak HTTP, with the interfaces of LibreTranslate and DeepL'
+        'vocab:Learn the vocabularies of a config and write them, for vocabulary.file of other configs'
+        'average:Average the parameters of several models into one model'
+        'quantise:Store the matrices of a model in 8 bits, a quarter of the size'
+        'import:Convert a model of another system into a model directory'
+        'export:Convert a model into the files of another system'
+        'compare:Compare runs\: options that differ, best scores, speed and curves'
+        'score:Score translations by BLEU and chrF, with the numbers of sacreBLEU'
+        'score-pairs:Score given outputs by a model\: print the score before each output'
+        'inspect:Show the contents of a run, a model, a tensor file or a config'
+        'doctor:Describe this machine and what will be used of it, and test it'
+        'picture:Draw models, graphs and runs\: attention, ponder steps, curves'
+        'bench:Measure the speed of training, attention and decoding on this machine'
+      )
+      _describe subcommand subcommands
+      ;;
+    arguments)
+      case $line[1] in
+        train) _edgewise_train ;;
+        translate) _edgewise_translate ;;
+        serve) _edgewise_serve ;;
+        vocab) _edgewise_vocab ;;
+        average) _edgewise_average ;;
+        quantise) _edgewise_quantise ;;
+        import) _edgewise_import ;;
+        export) _edgewise_export ;;
+        compare) _edgewise_compare ;;
+        score) _edgewise_score ;;
+        score-pairs) _edgewise_score-pairs ;;
+        inspect) _edgewise_inspect ;;
+        doctor) _edgewise_doctor ;;
+        picture) _edgewise_picture ;;
+        bench) _edgewise_bench ;;
+      esac
+      ;;
+  esac
+}
+_edgewise_train() {
+  _arguments -s \
+    '(-h --help)-h[Print this help message and exit]' \
+    '(-h --help)--help[Print this help message and exit]' \
+    '(--out)--out=[the run directory to write\: checkpoints and metrics]:TEXT:_files' \
+    '(--from)--from=[start from this model\: a run or model directory, whose vocabularies and parameters the new run has]:TEXT:_files' \
+    '*--set=[section.key=value, replaces a value of the config]:TEXT:_files' \
+    '(--resume)--resume[continue the run that --out holds]' \
+    '(--end-with-parent)--end-with-parent=[save and end, as at SIGTERM, when the process with this number ends, which must have started this one]:NUMBER:' \
+    '(--device)--device=[where to compute\: cpu (default)]:TEXT:_files' \
+    '(--threads)--threads=[the number of threads]:NUMBER:' \
+    '(--processes)--processes=[train in so many processes of this machine, a power of two that is at most train.virtual_ranks]:NUMBER:' \
+    '(--max-restarts)--max-restarts=[with --processes, how often to start again from the last checkpoint when a process was lost]:NUMBER:' \
+    '(--timeout)--timeout=[seconds to wait for another process of the training before it counts as lost]:NUMBER:' \
+    ':config:_files'
+}
+_edgewise_translate() {
+  _arguments -s \
+    '(-h --help)-h[Print this help message and exit]' \
+    '(-h --help)--help[Print this help message and exit]' \
+    '(--out)--out=[the file to write]:TEXT:_files' \
+    '*--model=[a run or model directory, or the name of a model such as en-de]:TEXT:_files' \
+    '(--device)--device=[where to compute\: cpu (default)]:TEXT:_files' \
+    '(--precision)--precision=[the number format of matrix products\: fp32 (default), bf16 or int8]:ENUM:(fp32 bf16 int8)' \
+    '(--from)--from=[a multilingual model'\''s name of the language of the inputs, such as eng_Latn]:TEXT:_files' \
+    '(--to)--to=[a multilingual model'\''s name of the language of the outputs, such as fra_Latn]:TEXT:_files' \
+    '(--batch-sentences)--batch-sentences=[the most sentences that a worker translates at a time]:NUMBER:' \
+    '(--batch-tokens)--batch-tokens=[the most input tokens that a worker translates at a time]:NUMBER:' \
+    '(--workers)--workers=[the number of searches that run in parallel and share the threads]:NUMBER:' \
+    '(--attention-layer)--attention-layer=[the decoder layer whose cross-attention gives the alignments, from 0]:NUMBER:' \
+    '(--attention-head)--attention-head=[the head of --attention-layer, from 0]:NUMBER:' \
+    '(--threads)--threads=[the number of threads]:NUMBER:' \
+    '(--beam)--beam=[the number of hypotheses in the beam]:NUMBER:' \
+    '(--nbest)--nbest=[the number of outputs per sentence]:NUMBER:' \
+    '(--length-penalty)--length-penalty=[the exponent of the length that divides a score]:NUMBER:' \
+    '*--set=[search.key=value, replaces an option of \[search\] in the model'\''s config]:TEXT:_files' \
+    '(--prefix)--prefix=[a file with the beginning of the output for each input line, as many lines as the input has]:TEXT:_files' \
+    '(--max-input)--max-input=[the most tokens of an input]:NUMBER:' \
+    '(--long-inputs)--long-inputs=[inputs above --max-input\: split at sentence ends (split, default), or cut off (cut)]:ENUM:(split cut)' \
+    '(--max-line)--max-line=[the most bytes of an input line, whose rest is left out]:NUMBER:' \
+    '(--bad-text)--bad-text=[lines that are not UTF-8\: an error (stop, default), or U+FFFD for each bad byte (replace)]:ENUM:(stop replace)' \
+    '(--unknown)--unknown[allow the token <unknown> in outputs]' \
+    '(--no-protect)--no-protect[pass all text to the model as it is\: numbers, addresses, placeholders, emoji, code and invisible characters]' \
+    '(--scores)--scores[print the score before each output]' \
+    '(--alignments)--alignments[print the aligned token pairs after each output, INPUT-OUTPUT from 0]' \
+    '(--text)--text[translate a text\: split its lines into sentences, and keep all line breaks and spaces between sentences]' \
+    '(--html)--html[translate the text of an HTML document, and keep its markup]' \
+    '(--max-document)--max-document=[the most bytes of an HTML document]:NUMBER:' \
+    '(--text-language)--text-language=[the language of the text, by whose abbreviations it is split, such as de]:TEXT:_files' \
+    '(--line-breaks)--line-breaks=[line breaks of the text\: a line break ends a sentence (end, default), or is a space as in wrapped text, which an empty line or a list item ends (space)]:ENUM:(end space)' \
+    '(--json)--json[print one line of JSON for each sentence]' \
+    '(--attention)--attention[add each output token'\''s cross-attention weights to the JSON]' \
+    '(--shard)--shard=[I/N\: translate part I of N equal parts of the input, counted from 0, and write OUT.part-I-of-N and a record]:TEXT:_files' \
+    '(--merge)--merge=[check the N parts of --shard I/N, and join them to OUT]:NUMBER:' \
+    '*:input:_files'
+}
+_edgewise_serve() {
+  _arguments -s \
+    '(-h --help)-h[Print this help message and exit]' \
+    '(-h --help)--help[Print this help message and exit]' \
+    '*--model=[a run or model directory with its languages, such as en-de=runs/en-de, or alone if the model knows the names of its languages]:TEXT:_files' \
+    '(--config)--config=[a server'\''s config, SERVER.toml]:TEXT:_files' \
+    '(--listen)--listen=[ADDRESS\:PORT, \[IPV6\]\:PORT or unix\:PATH]:TEXT:_files' \
+    '(--drain-seconds)--drain-seconds=[time for running requests after SIGTERM or SIGINT]:NUMBER:' \
+    '*--set=[section.key=value, replaces a value of the config]:TEXT:_files' \
+    '(--threads)--threads=[the number of threads]:NUMBER:' \
+    '(--print-config)--print-config[print the config with all options, and end]'
+}
+_edgewise_vocab() {
+  _arguments -s \
+    '(-h --help)-h[Print this help message and exit]' \
+    '(-h --help)--help[Print this help message and exit]' \
+    '(--out)--out=[the directory of vocabulary files to write]:TEXT:_files' \
+    '(--overwrite)--overwrite[replace the directory of --out if it exists and a command of Edgewise wrote it]' \
+    '*--set=[section.key=value, replaces a value of the config]:TEXT:_files' \
+    '::config:_files'
+}
+_edgewise_average() {
+  _arguments -s \
+    '(-h --help)-h[Print this help message and exit]' \
+    '(-h --help)--help[Print this help message and exit]' \
+    '(--out)--out=[the model directory to write]:TEXT:_files' \
+    '(--overwrite)--overwrite[replace the directory of --out if it exists and a command of Edgewise wrote it]' \
+    '*:models:_files'
+}
+_edgewise_quantise() {
+  _arguments -s \
+    '(-h --help)-h[Print this help message and exit]' \
+    '(-h --help)--help[Print this help message and exit]' \
+    '(--out)--out=[the model directory to write]:TEXT:_files' \
+    '(--overwrite)--overwrite[replace the directory of --out if it exists and a command of Edgewise wrote it]' \
+    ':model:_files'
+}
+_edgewise_import() {
+  _arguments -s \
+    '(-h --help)-h[Print this help message and exit]' \
+    '(-h --help)--help[Print this help message and exit]' \
+    '(--out)--out=[the model directory to write]:TEXT:_files' \
+    '(--overwrite)--overwrite[replace the directory of --out if it exists and a command of Edgewise wrote it]' \
+    ':source:_files'
+}
+_edgewise_export() {
+  _arguments -s \
+    '(-h --help)-h[Print this help message and exit]' \
+    '(-h --help)--help[Print this help message and exit]' \
+    '(--format)--format=[the other system\: ctranslate2, huggingface or marian]:ENUM:(ctranslate2 huggingface marian)' \
+    '(--out)--out=[the directory to write]:TEXT:_files' \
+    '(--overwrite)--overwrite[replace the directory of --out if it exists and a command of Edgewise wrote it]' \
+    ':model:_files'
+}
+_edgewise_compare() {
+  _arguments -s \
+    '(-h --help)-h[Print this help message and exit]' \
+    '(-h --help)--help[Print this help message and exit]' \
+    '(-o --out)-o+[an HTML page to write, with the table and the curves in one file]:TEXT:_files' \
+    '(-o --out)--out=[an HTML page to write, with the table and the curves in one file]:TEXT:_files' \
+    '*:runs:_files'
+}
+_edgewise_score() {
+  _arguments -s \
+    '(-h --help)-h[Print this help message and exit]' \
+    '(-h --help)--help[Print this help message and exit]' \
+    '(--reference)--reference=[the file of reference translations, one per line]:TEXT:_files' \
+    '(--tokenize)--tokenize=[the tokenizer of BLEU\: 13a (default), intl or none]:ENUM:(13a intl none)' \
+    '(--lowercase)--lowercase[lower-case translations and references before scoring]' \
+    '(--chrf-word-order)--chrf-word-order=[the longest word n-gram of chrF]:NUMBER:' \
+    '(--digits)--digits=[the number of decimals to print]:NUMBER:' \
+    '(--json)--json[print the result as one line of JSON]' \
+    '::hypothesis:_files'
+}
+_edgewise_score-pairs() {
+  _arguments -s \
+    '(-h --help)-h[Print this help message and exit]' \
+    '(-h --help)--help[Print this help message and exit]' \
+    '(--out)--out=[the file to write]:TEXT:_files' \
+    '*--model=[a run or model directory, or the name of a model such as en-de]:TEXT:_files' \
+    '(--device)--device=[where to compute\: cpu (default)]:TEXT:_files' \
+    '(--precision)--precision=[the number format of matrix products\: fp32 (default), bf16 or int8]:ENUM:(fp32 bf16 int8)' \
+    '(--from)--from=[a multilingual model'\''s name of the language of the inputs, such as eng_Latn]:TEXT:_files' \
+    '(--to)--to=[a multilingual model'\''s name of the language of the outputs, such as fra_Latn]:TEXT:_files' \
+    '(--batch-sentences)--batch-sentences=[the most sentences that a worker translates at a time]:NUMBER:' \
+    '(--batch-tokens)--batch-tokens=[the most input tokens that a worker translates at a time]:NUMBER:' \
+    '(--workers)--workers=[the number of searches that run in parallel and share the threads]:NUMBER:' \
+    '(--attention-layer)--attention-layer=[the decoder layer whose cross-attention gives the alignments, from 0]:NUMBER:' \
+    '(--attention-head)--attention-head=[the head of --attention-layer, from 0]:NUMBER:' \
+    '(--threads)--threads=[the number of threads]:NUMBER:' \
+    '(--length-norm)--length-norm=[the divisor of a log-probability\: none (default), average (the length), gnmt (GNMT'\''s length penalty) or power (a power of the length)]:ENUM:(gnmt power average none)' \
+    '(--alignments)--alignments[print the aligned token pairs after each output, INPUT-OUTPUT from 0]' \
+    '(--json)--json[print one line of JSON for each pair]' \
+    ':inputs:_files' \
+    ':outputs:_files'
+}
+_edgewise_inspect() {
+  _arguments -s \
+    '(-h --help)-h[Print this help message and exit]' \
+    '(-h --help)--help[Print this help message and exit]' \
+    '(--ponder)--ponder=[a file of sentences, one per line, or - for standard input\: count the ponder steps that a Universal Transformer takes for each token]:TEXT:_files' \
+    '(--json)--json[print the result of --ponder as JSON]' \
+    ':path:_files'
+}
+_edgewise_doctor() {
+  _arguments -s \
+    '(-h --help)-h[Print this help message and exit]' \
+    '(-h --help)--help[Print this help message and exit]' \
+    '(--threads)--threads=[the number of threads]:NUMBER:' \
+    '(--json)--json[print the report and the results of the self-test as JSON]'
+}
+_edgewise_picture() {
+  local context state state_descr line
+  typeset -A opt_args
+  _arguments -C -s \
+    '(-h --help)-h[Print this help message and exit]' \
+    '(-h --help)--help[Print this help message and exit]' \
+    '1: :->subcommand' \
+    '*:: :->arguments'
+  case $state in
+    subcommand)
+      local -a subcommands=(
+        'attention:Draw the attention weights of a model on one sentence pair'
+        'report:Write a page about a run\: curves, translations and attention'
+        'graph:Draw a graph of tokens\: nodes and edges, or from 1000 nodes on the adjacency matrix'
+        'training:Draw the course of training\: loss, scores, learning rate, speed, and how attention changed'
+        'halting:Draw how many ponder steps a Universal Transformer takes for each token'
+        'positions:Draw the positional encodings\: as a map, and single dimensions as curves'
+      )
+      _describe subcommand subcommands
+      ;;
+    arguments)
+      case $line[1] in
+        attention) _edgewise_picture_attention ;;
+        report) _edgewise_picture_report ;;
+        graph) _edgewise_picture_graph ;;
+        training) _edgewise_picture_training ;;
+        halting) _edgewise_picture_halting ;;
+        positions) _edgewise_picture_positions ;;
+      esac
+      ;;
+  esac
+}
+_edgewise_picture_attention() {
+  _arguments -s \
+    '(-h --help)-h[Print this help message and exit]' \
+    '(-h --help)--help[Print this help message and exit]' \
+    '(--model)--model=[a run or model directory]:TEXT:_files' \
+    '(--input)--input=[the input sentence of the pair]:TEXT:_files' \
+    '(--output)--output=[the output sentence]:TEXT:_files' \
+    '(--pairs)--pairs=[instead of --input\: a file with `input ||| output` on each line]:TEXT:_files' \
+    '(--line)--line=[the line of --pairs to draw, from 1]:NUMBER:' \
+    '(--gold)--gold=[a file of gold word alignments, one line per pair\: `2-3` links word 2 of the input and word 3 of the output surely, `2p3` possibly]:TEXT:_files' \
+    '(--gold-first)--gold-first=[the number of the first word in --gold\: 1 (default) or 0]:NUMBER:' \
+    '(--attention)--attention=[the attention that is drawn, or open first on a page\: encoder, decoder or cross (default)]:ENUM:(encoder decoder cross)' \
+    '(--layer)--layer=[the layer of the map, from 0, or mean]:TEXT:_files' \
+    '(--head)--head=[the head of the map, from 0, or mean]:TEXT:_files' \
+    '(-o --out)-o+[the file to write]:TEXT:_files' \
+    '(-o --out)--out=[the file to write]:TEXT:_files'
+}
+_edgewise_picture_report() {
+  _arguments -s \
+    '(-h --help)-h[Print this help message and exit]' \
+    '(-h --help)--help[Print this help message and exit]' \
+    '(--input)--input=[a file of a few sentences, one per line]:TEXT:_files' \
+    '(-o --out)-o+[the page to write, an .html file]:TEXT:_files' \
+    '(-o --out)--out=[the page to write, an .html file]:TEXT:_files' \
+    ':run:_files'
+}
+_edgewise_picture_graph() {
+  local context state state_descr line
+  typeset -A opt_args
+  _arguments -C -s \
+    '(-h --help)-h[Print this help message and exit]' \
+    '(-h --help)--help[Print this help message and exit]' \
+    '1: :->subcommand' \
+    '*:: :->arguments'
+  case $state in
+    subcommand)
+      local -a subcommands=(
+        'complete:every node attends to every node, as in an encoder'
+        'causal:a node attends to itself and to all nodes before it, as in a decoder'
+        'window:a node attends to its neighbours'
+        'strided:a node attends to itself and to each earlier node at a multiple of the stride'
+        'block:a node attends to the nodes of its block'
+        'random:a node attends to nodes that are drawn at random'
+        'pairs:a batch of sentence pairs\: inputs above, outputs below'
+        'beam:the hypotheses of a beam search, and those that it left out'
+      )
+      _describe subcommand subcommands
+      ;;
+    arguments)
+      case $line[1] in
+        complete) _edgewise_picture_graph_complete ;;
+        causal) _edgewise_picture_graph_causal ;;
+        window) _edgewise_picture_graph_window ;;
+        strided) _edgewise_picture_graph_strided ;;
+        block) _edgewise_picture_graph_block ;;
+        random) _edgewise_picture_graph_random ;;
+        pairs) _edgewise_picture_graph_pairs ;;
+        beam) _edgewise_picture_graph_beam ;;
+      esac
+      ;;
+  esac
+}
+_edgewise_picture_graph_complete() {
+  _arguments -s \
+    '(-h --help)-h[Print this help message and exit]' \
+    '(-h --help)--help[Print this help message and exit]' \
+    '(-o --out)-o+[the file to write]:TEXT:_files' \
+    '(-o --out)--out=[the file to write]:TEXT:_files' \
+    '(--nodes)--nodes=[the number of nodes]:NUMBER:'
+}
+_edgewise_picture_graph_causal() {
+  _arguments -s \
+    '(-h --help)-h[Print this help message and exit]' \
+    '(-h --help)--help[Print this help message and exit]' \
+    '(-o --out)-o+[the file to write]:TEXT:_files' \
+    '(-o --out)--out=[the file to write]:TEXT:_files' \
+    '(--nodes)--nodes=[the number of nodes]:NUMBER:'
+}
+_edgewise_picture_graph_window() {
+  _arguments -s \
+    '(-h --help)-h[Print this help message and exit]' \
+    '(-h --help)--help[Print this help message and exit]' \
+    '(-o --out)-o+[the file to write]:TEXT:_files' \
+    '(-o --out)--out=[the file to write]:TEXT:_files' \
+    '(--nodes)--nodes=[the number of nodes]:NUMBER:' \
+    '(--before)--before=[the number of neighbours before a node]:NUMBER:' \
+    '(--after)--after=[the number of neighbours after a node]:NUMBER:' \
+    '(--dilation)--dilation=[the distance between neighbours in nodes]:NUMBER:'
+}
+_edgewise_picture_graph_strided() {
+  _arguments -s \
+    '(-h --help)-h[Print this help message and exit]' \
+    '(-h --help)--help[Print this help message and exit]' \
+    '(-o --out)-o+[the file to write]:TEXT:_files' \
+    '(-o --out)--out=[the file to write]:TEXT:_files' \
+    '(--nodes)--nodes=[the number of nodes]:NUMBER:' \
+    '(--stride)--stride=[the stride in nodes]:NUMBER:'
+}
+_edgewise_picture_graph_block() {
+  _arguments -s \
+    '(-h --help)-h[Print this help message and exit]' \
+    '(-h --help)--help[Print this help message and exit]' \
+    '(-o --out)-o+[the file to write]:TEXT:_files' \
+    '(-o --out)--out=[the file to write]:TEXT:_files' \
+    '(--nodes)--nodes=[the number of nodes]:NUMBER:' \
+    '(--block)--block=[the number of nodes in a block]:NUMBER:' \
+    '(--causal)--causal[leave out edges from later nodes]'
+}
+_edgewise_picture_graph_random() {
+  _arguments -s \
+    '(-h --help)-h[Print this help message and exit]' \
+    '(-h --help)--help[Print this help message and exit]' \
+    '(-o --out)-o+[the file to write]:TEXT:_files' \
+    '(-o --out)--out=[the file to write]:TEXT:_files' \
+    '(--nodes)--nodes=[the number of nodes]:NUMBER:' \
+    '(--in-degree)--in-degree=[the number of edges into a node]:NUMBER:' \
+    '(--seed)--seed=[the seed of the random sources]:NUMBER:'
+}
+_edgewise_picture_graph_pairs() {
+  _arguments -s \
+    '(-h --help)-h[Print this help message and exit]' \
+    '(-h --help)--help[Print this help message and exit]' \
+    '(-o --out)-o+[the file to write]:TEXT:_files' \
+    '(-o --out)--out=[the file to write]:TEXT:_files' \
+    '*--lengths=[the tokens of each pair as INPUT\:OUTPUT, one or several pairs]:TEXT:_files' \
+    '*--input=[instead of --lengths\: the input sentence of a pair]:TEXT:_files' \
+    '*--output=[the output sentence of a pair, one for each --input]:TEXT:_files'
+}
+_edgewise_picture_graph_beam() {
+  _arguments -s \
+    '(-h --help)-h[Print this help message and exit]' \
+    '(-h --help)--help[Print this help message and exit]' \
+    '(-o --out)-o+[the file to write]:TEXT:_files' \
+    '(-o --out)--out=[the file to write]:TEXT:_files' \
+    '(--model)--model=[a run or model directory]:TEXT:_files' \
+    '(--input)--input=[the sentence to translate]:TEXT:_files' \
+    '(--beam)--beam=[the number of hypotheses in the beam]:NUMBER:' \
+    '(--cut)--cut=[the number of likeliest continuations to draw that each step left out]:NUMBER:'
+}
+_edgewise_picture_training() {
+  _arguments -s \
+    '(-h --help)-h[Print this help message and exit]' \
+    '(-h --help)--help[Print this help message and exit]' \
+    '(--attention)--attention=[the attention that is drawn, or open first on a page\: encoder, decoder or cross (default)]:ENUM:(encoder decoder cross)' \
+    '(--layer)--layer=[the layer of the map, from 0, or mean]:TEXT:_files' \
+    '(--head)--head=[the head of the map, from 0, or mean]:TEXT:_files' \
+    '(-o --out)-o+[the file to write]:TEXT:_files' \
+    '(-o --out)--out=[the file to write]:TEXT:_files' \
+    '*:runs:_files'
+}
+_edgewise_picture_halting() {
+  _arguments -s \
+    '(-h --help)-h[Print this help message and exit]' \
+    '(-h --help)--help[Print this help message and exit]' \
+    '(--model)--model=[a run or model directory]:TEXT:_files' \
+    '*--input=[a sentence to translate]:TEXT:_files' \
+    '(--corpus)--corpus=[a file of sentences, one per line]:TEXT:_files' \
+    '(-o --out)-o+[the file to write]:TEXT:_files' \
+    '(-o --out)--out=[the file to write]:TEXT:_files'
+}
+_edgewise_picture_positions() {
+  _arguments -s \
+    '(-h --help)-h[Print this help message and exit]' \
+    '(-h --help)--help[Print this help message and exit]' \
+    '(-o --out)-o+[the file to write]:TEXT:_files' \
+    '(-o --out)--out=[the file to write]:TEXT:_files' \
+    '(--positions)--positions=[the number of positions]:NUMBER:' \
+    '(--size)--size=[the dimensions of a vector]:NUMBER:' \
+    '*--dimensions=[the dimensions to draw as curves, separated by commas]:NUMBER:'
+}
+_edgewise_bench() {
+  local context state state_descr line
+  typeset -A opt_args
+  _arguments -C -s \
+    '(-h --help)-h[Print this help message and exit]' \
+    '(-h --help)--help[Print this help message and exit]' \
+    '1: :->subcommand' \
+    '*:: :->arguments'
+  case $state in
+    subcommand)
+      local -a subcommands=(
+        'train:Time training steps, for sentence pairs with the lengths of a corpus'
+        'attention:Time attention and its backward pass over a relation'
+        'decode:Time decoding by the runtime, for sentences with the lengths of a corpus'
+      )
+      _describe subcommand subcommands
+      ;;
+    arguments)
+      case $line[1] in
+        train) _edgewise_bench_train ;;
+        attention) _edgewise_bench_attention ;;
+        decode) _edgewise_bench_decode ;;
+      esac
+      ;;
+  esac
+}
+_edgewise_bench_train() {
+  _arguments -s \
+    '(-h --help)-h[Print this help message and exit]' \
+    '(-h --help)--help[Print this help message and exit]' \
+    '(--size)--size=[the size of the model\: tiny (default), small, base or big]:ENUM:(tiny small base big)' \
+    '(--precision)--precision=[the number format of linear layers and attention\: fp32 (default) or bf16]:ENUM:(fp32 bf16)' \
+    '(--input)--input=[a file of input sentences, one per line, which give the lengths]:TEXT:_files' \
+    '(--output)--output=[a file of output sentences, one for each input]:TEXT:_files' \
+    '(--tokens)--tokens=[the number of tokens in a batch, at most]:NUMBER:' \
+    '(--steps)--steps=[the number of timed steps]:NUMBER:' \
+    '(--warmup)--warmup=[the number of steps before the timed ones]:NUMBER:' \
+    '(--profile)--profile[print a profile of the timed steps]' \
+    '(--json)--json[print the result as one line of JSON]' \
+    '(--device)--device=[where to compute\: cpu (default)]:TEXT:_files' \
+    '(--threads)--threads=[the number of threads]:NUMBER:'
+}
+_edgewise_bench_attention() {
+  _arguments -s \
+    '(-h --help)-h[Print this help message and exit]' \
+    '(-h --help)--help[Print this help message and exit]' \
+    '(--case)--case=[the relation\: sentences (default), causal, small, window, random, long or long-causal]:ENUM:(sentences causal small window random long long-causal)' \
+    '(--device)--device=[where to compute\: cpu (default)]:TEXT:_files' \
+    '(--precision)--precision=[the number format of the tensors\: fp32 (default) or bf16]:ENUM:(fp32 bf16)' \
+    '(--repetitions)--repetitions=[the number of timed repetitions, whose median is printed, with --json also the mean]:NUMBER:' \
+    '(--json)--json[print the result as one line of JSON]' \
+    '(--threads)--threads=[the number of threads]:NUMBER:'
+}
+_edgewise_bench_decode() {
+  _arguments -s \
+    '(-h --help)-h[Print this help message and exit]' \
+    '(-h --help)--help[Print this help message and exit]' \
+    '(--size)--size=[the size of a random model\: tiny (default), small, base or big]:ENUM:(tiny small base big)' \
+    '(--model)--model=[a run or model directory, instead of a random model]:TEXT:_files' \
+    '(--device)--device=[where to compute\: cpu (default)]:TEXT:_files' \
+    '(--precision)--precision=[the number format of the weights\: fp32 (default), bf16 or int8]:ENUM:(fp32 bf16 int8)' \
+    '(--beam)--beam=[the number of hypotheses in the beam]:NUMBER:' \
+    '(--batch)--batch=[the number of sentences that a worker decodes at a time]:NUMBER:' \
+    '(--input)--input=[a file of sentences, one per line, which give a random model its input lengths, and --model its inputs]:TEXT:_files' \
+    '(--sentences)--sentences=[the number of sentences to decode]:NUMBER:' \
+    '(--output-length)--output-length=[the number of tokens of each output, the end token among them]:NUMBER:' \
+    '(--min-seconds)--min-seconds=[decode all sentences again until this time has passed]:NUMBER:' \
+    '(--workers)--workers=[the number of workers that share the threads]:NUMBER:' \
+    '(--profile)--profile[print a profile of the first worker]' \
+    '(--json)--json[print the result as one line of JSON]' \
+    '(--threads)--threads=[the number of threads]:NUMBER:'
+}
+
+if [ "$funcstack[1]" = "_edgewise" ]; then
+  _edgewise "$@"
+else
+  compdef _edgewise edgewise
+fi

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/models/transformer_scorer.h"
+
+#include <c10/core/InferenceMode.h>
+
+#include "edgewise/search/pick_candidates.h"
+#include "tests/models/recorded_heads.h"
+
+namespace edgewise {
+
+TransformerScorer::TransformerScorer(const Transformer& model, CrossHeads recorded)
+    : model_(&model),
+      recorded_(resolve_cross_heads(recorded, model.options(), "TransformerScorer")),
+      layers_(model.decoder().layers.size()) {}
+
+void TransformerScorer::encode(std::span<const std::int64_t> slots, std::span<const Tokens> inputs) {
+  const c10::InferenceMode no_gradients;
+  Pass pass = Pass::inference();
+  const at::Tensor encoded_SM = model_->encode(make_input_batch(inputs), pass);
+  const std::vector<NodeIndex> rows = slots_.assign(slots, inputs);  // last: an error must leave the slots unchanged
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    const Projections cross = model_->decoder().layers[i].project_cross_qkv(encoded_SM, AttentionFields::kKeyValue);
+    layers_[i].cross_key.write(rows, cross.key);
+    layers_[i].cross_value.write(rows, cross.value);
+  }
+}
+
+at::Tensor TransformerScorer::run_layer(std::size_t layer, const DecodingSlots::NewNodes& nodes, const at::Tensor& x,
+                                        Pass& pass, std::vector<float>* attention) {
+  const DecoderLayer& parameters = model_->decoder().layers[layer];
+  LayerCache& cache = layers_[layer];
+
+  const Projections self = parameters.project_self_qkv(x);
+  cache.key.write(nodes.numbers, self.key);
+  cache.value.write(nodes.numbers, self.value);
+  const std::int64_t num_nodes = slots_.num_nodes();
+  const at::Tensor self_average = parameters.self_attention.average(
+      nodes.ancestors, self.query, cache.key.first(num_nodes), cache.value.first(num_nodes), pass);
+  const at::Tensor y = parameters.finish_self_attention(x, self_average, pass);
+
+  const at::Tensor query = parameters.project_cross_qkv(y, AttentionFields::kQuery).query;
+  const at::Tensor cross_key = cache.cross_key.first(slots_.num_inputs());
+  const at::Tensor cross_value = cache.cross_value.first(slots_.num_inputs());
+  if (attention != nullptr && static_cast<std::int64_t>(layer) == recorded_.layer) {
+    // The edges have the order of StepResult::attention: by row.
+    const at::Tensor weights =
+        select_recorded_head(recorded_, parameters.cross_attention.weights(nodes.inputs, query, cross_key));
+    attention->assign(float_span(weights).begin(), float_span(weights).end());
+  }
+  return parameters.finish_layer(
+      y, parameters.cross_attention.average(nodes.inputs, query, cross_key, cross_value, pass), pass);
+}
+
+void TransformerScorer::step(const StepRequest& request, StepResult& result) {
+  const c10::InferenceMode no_gradients;
+  Pass pass = Pass::inference();
+  result.attention.clear();
+  result.log_probabilities.clear();
+  const DecodingSlots::NewNodes nodes = slots_.add_nodes(request.nodes);
+  if (nodes.numbers.empty()) return pick_candidates({}, request, result);
+
+  at::Tensor x = model_->embed_output(nodes.tokens, nodes.positions, pass);
+  for (std::size_t layer = 0; layer < layers_.size(); ++layer) {
+    x = run_layer(layer, nodes, x, pass, request.attention ? &result.attention : nullptr);
+  }
+  const at::Tensor scores = model_->log_probabilities(model_->decoder().norm(x)).to(at::kFloat).contiguous();
+  const std::span<const float> values = float_span(scores);
+  pick_candidates(values, request, result);
+  if (request.all) result.log_probabilities.assign(values.begin(), values.end());
+}
+
+}  // namespace edgewise

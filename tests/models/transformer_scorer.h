@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "edgewise/graph/pair_graphs.h"
+#include "edgewise/models/transformer.h"
+#include "edgewise/search/scorer.h"
+#include "tests/models/decoding_slots.h"
+#include "tests/models/row_buffer.h"
+
+namespace edgewise {
+
+/// Decodes with a Transformer and a KV cache: the textbook chapter's incremental decoding. A step computes its new
+/// nodes only and reads the cached keys and values of their ancestors by index, so that hypotheses with common
+/// ancestors share them without copies. Rows of a cleared slot are reused. The model must outlive this object; its
+/// parameters must not change while a sentence is decoded.
+class TransformerScorer : public Scorer {
+ public:
+  /// Throws Error for a layer or a head that the model does not have.
+  explicit TransformerScorer(const Transformer& model, CrossHeads recorded = {});
+
+  std::int64_t vocabulary_size() const override { return model_->options().output_vocabulary; }
+  void encode(std::span<const std::int64_t> slots, std::span<const Tokens> inputs) override;
+  void step(const StepRequest& request, StepResult& result) override;
+
+ private:
+  struct LayerCache {
+    RowBuffer cross_key;    // [input rows, heads, head size]
+    RowBuffer cross_value;  // [input rows, heads, head size]
+    RowBuffer key;          // [tree nodes, heads, head size]
+    RowBuffer value;        // [tree nodes, heads, head size]
+  };
+  at::Tensor run_layer(std::size_t layer, const DecodingSlots::NewNodes& nodes, const at::Tensor& x, Pass& pass,
+                       std::vector<float>* attention);
+
+  const Transformer* model_;
+  CrossHeads recorded_;
+  DecodingSlots slots_{"TransformerScorer"};
+  std::vector<LayerCache> layers_;
+};
+
+}  // namespace edgewise
