@@ -30,7 +30,7 @@ using Clock = std::chrono::steady_clock;
 constexpr milliseconds kFirstPollPause{5};
 constexpr milliseconds kLongestPollPause{200};
 constexpr milliseconds kGrace{2000};
-constexpr const char* kFailure = "failure";
+constexpr const char* kFailureKey = "failure";
 
 double seconds(milliseconds time) { return std::chrono::duration<double>(time).count(); }
 
@@ -81,7 +81,7 @@ class Registration {
     for (std::int64_t rank = 0; rank < launch_.size; ++rank) keys.push_back(rank_key(rank));
     milliseconds pause = kFirstPollPause;
     while (!store_.has(keys)) {
-      if (store_.has({kFailure})) throw LostProcessError(store_.get(kFailure));
+      if (store_.has({kFailureKey})) throw LostProcessError(store_.get(kFailureKey));
       if (Clock::now() >= deadline_) fail_for_all();
       std::this_thread::sleep_for(pause);
       pause = std::min(2 * pause, kLongestPollPause);
@@ -99,7 +99,7 @@ class Registration {
         "{}:{}",
         name_ranks(missing), launch_.size, seconds(timeout_), missing.size() == 1 ? "this process" : "these processes",
         launch_.address, launch_.port);
-    store_.set(kFailure, error);
+    store_.set(kFailureKey, error);
     std::this_thread::sleep_for(3 * kLongestPollPause);  // the store ends with its process
     throw LostProcessError(error);
   }

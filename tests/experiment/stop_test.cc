@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "edgewise/base/error.h"
+#include "edgewise/data/batches.h"
 #include "edgewise/experiment/evaluate.h"
 #include "edgewise/experiment/make_vocabularies.h"
 #include "edgewise/experiment/sentence_attention.h"
