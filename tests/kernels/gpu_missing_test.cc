@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "edgewise/device/launch_graph.h"
@@ -11,11 +12,13 @@
 namespace edgewise::kernels {
 namespace {
 
-constexpr const char* kRemedy = "needs a program with CUDA; build it with make all CUDA=1";
-
-std::string without_kernels(const std::string& function) {
-  return function + ": this build has no kernels for GPUs, " + kRemedy;
+/// Returns the error of a function that this build lacks.
+std::string without(const char* what, const char* function) {
+  return fmt::format("{}: this build has no {}, needs a program with CUDA; build it with make all CUDA=1", function,
+                     what);
 }
+
+std::string without_kernels(const char* function) { return without("kernels for GPUs", function); }
 
 TEST(WithoutCuda, AKernelForGpusIsAnErrorWithItsName) {
   float value = 1;
@@ -26,10 +29,8 @@ TEST(WithoutCuda, AKernelForGpusIsAnErrorWithItsName) {
 
 TEST(WithoutCuda, MemoryOfAGpuIsAnErrorWithTheNameOfTheFunction) {
   EXPECT_EQ(device::platform(), device::Platform::kNone);
-  EXPECT_EQ(error_of([] { device::allocate_memory(1, device::Stream()); }),
-            std::string("allocate_memory: this build has no GPUs, ") + kRemedy);
-  EXPECT_EQ(error_of([] { device::LaunchGraph::record(device::Stream(), [] {}); }),
-            std::string("LaunchGraph: this build has no GPUs, ") + kRemedy);
+  EXPECT_EQ(error_of([] { device::allocate_memory(1, device::Stream()); }), without("GPUs", "allocate_memory"));
+  EXPECT_EQ(error_of([] { device::LaunchGraph::record(device::Stream(), [] {}); }), without("GPUs", "LaunchGraph"));
 }
 
 }  // namespace
