@@ -31,7 +31,7 @@ LossProblem make_problem(std::int64_t rows, std::int64_t vocabulary, const Smoot
   RandomStream random(/*seed=*/2);
   LossProblem problem = {rows, vocabulary, target, {}, {}};
   for (std::int64_t i = 0; i < passes * rows * vocabulary; ++i) {
-    problem.logits.push_back(static_cast<float>(4 * random.normal()));
+    problem.logits.push_back(static_cast<float>((passes == 1 ? 4 : 3) * random.normal()));
   }
   for (std::int64_t row = 0; row < rows; ++row) problem.labels.push_back((5 * row + 1) % vocabulary);
   return problem;

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
+#include <limits>
 
 #include "edgewise/kernels/loss/logits_tile.h"
 
 namespace edgewise::kernels::reference {
 namespace {
+
+constexpr float kLowest = -std::numeric_limits<float>::infinity();
 
 void reduce_row(const LogitsTile& p, std::int64_t row) {
   LogSumExpTopK& result = p.accumulators[row];
@@ -14,7 +17,7 @@ void reduce_row(const LogitsTile& p, std::int64_t row) {
     if (logit > result.base) {
       result.sum = result.sum * std::exp(double{result.base} - logit) + 1;
       result.base = logit;
-    } else {
+    } else if (logit != kLowest) {  // which adds nothing, also where the base is as low
       result.sum += std::exp(double{logit} - result.base);
     }
     const float candidate = p.penalty == nullptr ? logit : logit - p.penalty[n];
