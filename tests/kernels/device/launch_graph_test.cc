@@ -31,7 +31,7 @@ class LaunchGraphs : public testing::Test {
   void assign(const std::vector<float>& values) { x_.assign(values); }
 
   device::LaunchGraph record_relu() {
-    return LaunchGraph::record(stream_, [&] { begin_relu(x_, out_, stream_); });
+    return device::LaunchGraph::record(stream_, [&] { begin_relu(x_, out_, stream_); });
   }
 
   device::Stream stream_ = device::create_stream();
@@ -58,11 +58,11 @@ TEST_F(LaunchGraphs, RunsInOrderOnTheContentOfTheMemory) {
 }
 
 TEST_F(LaunchGraphs, AnErrorEndsTheRecording) {
-  EXPECT_THROW(LaunchGraph::record(stream_,
-                                   [&] {
-                                     begin_relu(x_, out_, stream_);
-                                     throw std::runtime_error("no memory");
-                                   }),
+  EXPECT_THROW(device::LaunchGraph::record(stream_,
+                                           [&] {
+                                             begin_relu(x_, out_, stream_);
+                                             throw std::runtime_error("no memory");
+                                           }),
                std::runtime_error);
 
   begin_relu(x_, out_, stream_);
