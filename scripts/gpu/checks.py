@@ -12,7 +12,8 @@ DEVICE_TESTS = "tests/kernels/device"
 # kernel that other tests launch. A sanitizer makes a kernel some hundred times as slow.
 SANITIZED_TESTS = ("TileProduct.*:*.GivesTheSameBitsInEverySchedule:*.GiveTheSameSumsInEverySchedule:"
                    "AdamOnGpu.ComputesAlgorithm*:DivideByNormOnGpu.Divides*:AddDropoutOnGpu.*:DropoutOnGpu.*:"
-                   "RowsOnGpu/*.ArePlaced*:RowsOnGpu/*.AreGathered*:RowsOnGpu/*.AreScattered*:LaunchGraphs.*")
+                   "RowsOnGpu/*.ArePlaced*:RowsOnGpu/*.AreGathered*:RowsOnGpu/*.AreScattered*:LaunchGraphs.*:"
+                   "Conformance.*")
 SANITIZERS = ("memcheck", "racecheck", "synccheck", "initcheck")
 
 
