@@ -2,6 +2,7 @@
 """Makes lines for text that is unlike the sentences of Tatoeba from training pairs and from templates.tsv.
 
 A line is a pair (input, output). All drawing depends on the texts alone, so each call makes the same lines."""
+import functools
 import hashlib
 import pathlib
 import random
@@ -163,10 +164,14 @@ def replace_spans(pair, others):
     return tuple(pattern.sub(lambda match: others[match[0]], side) for side in pair)
 
 
+@functools.cache
+def years_with_repeated_digit(first, end):
+    return [year for year in range(first, end) if re.search(r"([0-9])\1", str(year))]
+
+
 def draw_year(draw, first, end):
     """Returns a year before `end`; half of the years have a digit twice in a row, which a model learns to copy last."""
-    years = [year for year in range(first, end) if re.search(r"([0-9])\1", str(year))]
-    return draw.choice(years) if draw.random() < 0.5 else draw.randrange(first, end)
+    return draw.choice(years_with_repeated_digit(first, end)) if draw.random() < 0.5 else draw.randrange(first, end)
 
 
 def draw_number(span, draw):

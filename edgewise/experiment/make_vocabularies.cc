@@ -5,7 +5,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <string>
 #include <string_view>
@@ -22,6 +21,7 @@
 #include "edgewise/text/cased_vocabulary.h"
 #include "edgewise/text/vocabulary_names.h"
 #include "edgewise/translate/model_files.h"
+#include "edgewise/translate/vocabulary_files.h"
 
 namespace edgewise {
 namespace {
@@ -107,10 +107,9 @@ void check_fits(const Vocabulary& vocabulary, const VocabularySection& options, 
 
 /// Throws Error if a directory has a vocabulary of each side and the config needs one of both, or the reverse.
 void check_shared(bool is_shared, const ListedDirectory& files) {
-  const std::string_view prefix = is_shared ? "input_" : "";
-  const bool has_other =
-      std::ranges::any_of(std::array{kLookupFile, kSentencePieceFile, kMappedFile},
-                          [&](std::string_view file) { return files.has(fmt::format("{}{}", prefix, file)); });
+  const std::string_view prefix = is_shared ? kInputPrefix : "";
+  const bool has_other = std::ranges::any_of(
+      kVocabularyFiles, [&](std::string_view file) { return files.has(fmt::format("{}{}", prefix, file)); });
   check(!has_other, "{}: {} has {}, but the config has shared {}; set vocabulary.shared={}", kCaller, files.path(),
         is_shared ? "a vocabulary of each side" : "one vocabulary of both sides", is_shared, !is_shared);
 }

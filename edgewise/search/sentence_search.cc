@@ -126,14 +126,15 @@ void SentenceSearch::request_restricted(NodeIndex node, Step& step) {
                           !limits.once.empty() || limits.is_too_short || rules_.conventions().renormalizes;
   if (!needs_path) return;
   const std::int64_t row = std::ssize(step.nodes) - 1;
+  NodeRequest& request = requests_.back();
   for (const RestrictedToken& restricted : restricted_tokens(rules_, tree_.path(node), limits)) {
     if (rules_.allowed()[restricted.token] != 0) {
       step.excluded.push_back({row, restricted.token});
-      ++requests_.back().num_excluded;
+      ++request.num_excluded;
     }
     if (!is_needed(restricted, rules_)) continue;
     step.wanted.push_back({row, restricted.token});
-    requests_.back().needed.push_back(restricted);
+    request.needed.push_back(restricted);
   }
 }
 

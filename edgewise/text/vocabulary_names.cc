@@ -14,7 +14,7 @@ namespace edgewise {
 std::string only_vocabulary_file(std::string_view prefix, const std::function<bool(const std::string& name)>& has,
                                  std::string_view where_has) {
   std::vector<std::string> found;
-  for (const std::string_view file : {kLookupFile, kSentencePieceFile, kMappedFile}) {
+  for (const std::string_view file : kVocabularyFiles) {
     std::string name = fmt::format("{}{}", prefix, file);
     if (has(name)) found.push_back(std::move(name));
   }

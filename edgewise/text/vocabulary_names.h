@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@ inline constexpr std::string_view kLookupFile = "vocabulary.txt";
 inline constexpr std::string_view kSentencePieceFile = "vocabulary.model";
 inline constexpr std::string_view kMappedFile = "vocabulary.json";
 inline constexpr std::string_view kPiecesFile = "pieces.model";
+inline constexpr std::array kVocabularyFiles = {kLookupFile, kSentencePieceFile, kMappedFile};
 
 /// Returns the name of the only vocabulary file, after `prefix`, for which `has(name)` is true. Throws Error, beginning
 /// with `where_has`, such as "load_vocabulary: runs/demo has", if there are none or several.

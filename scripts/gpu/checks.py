@@ -12,7 +12,8 @@ DEVICE_TESTS = "tests/kernels/device"
 # kernel that other tests launch. A sanitizer makes a kernel some hundred times as slow.
 SANITIZED_TESTS = ("TileProduct.*:*.GivesTheSameBitsInEverySchedule:*.GiveTheSameSumsInEverySchedule:"
                    "AdamOnGpu.ComputesAlgorithm*:DivideByNormOnGpu.Divides*:AddDropout.*:Dropout.GivesTheBits*:Dropout.May*:"
-                   "RowsOnGpu/*.ArePlaced*:RowsOnGpu/*.AreGathered*:ScatterRowsOf/*.Gives*:LaunchGraphs.*")
+                   "RowsOnGpu/*.ArePlaced*:RowsOnGpu/*.AreGathered*:ScatterRowsOf/*.Gives*:LaunchGraphs.*:"
+                   "Conformance.*")
 SANITIZERS = ("memcheck", "racecheck", "synccheck", "initcheck")
 
 

@@ -143,7 +143,8 @@ TEST_F(FineTuning, SaysHowToGoOnWhenItIsStopped) {
                  "parameters");
   const ProcessResult again = run(command({}));
   EXPECT_EQ(again.exit_code, 2);
-  EXPECT_THAT(again.errors, HasSubstr("train: run holds a run ("));
+  EXPECT_THAT(again.errors, AllOf(HasSubstr("train: run holds a run ("),
+                                  HasSubstr("), needs a directory without one; go on with it by --resume")));
 }
 
 TEST_F(FineTuning, RefusesOptionsThatAreNotThoseOfTheModel) {

@@ -29,7 +29,8 @@ struct SearchCase {
 
 enum class Equals { kAllowed, kNever };  // whether several tokens may have equal log-probabilities
 
-/// Draws options, input, prefix, and a table with possible and impossible tokens. The prefix may contain any token.
+/// Draws options, input, prefix, and a table with possible and impossible tokens. The prefix may contain any token. The
+/// search does not stop loops.
 SearchCase arbitrary_search_case(std::int64_t vocabulary, Equals equals = Equals::kAllowed);
 
 // --- definitions
