@@ -11,7 +11,7 @@
 namespace edgewise {
 namespace {
 
-constexpr std::size_t kPieces = 7;
+constexpr std::size_t kNumPieces = 7;
 
 std::vector<std::string> texts_of(const std::vector<std::size_t>& numbers) {
   std::vector<std::string> texts;
@@ -30,8 +30,8 @@ TEST(SharedWork, HasTheResultsOfOneProcessInEachOfSeveral) {
   const std::vector<std::size_t> all = {0, 1, 2, 3, 4, 5, 6};
   for (const std::int64_t size : {1, 2, 3, 9}) {  // 9: processes without a piece
     run_as_processes(size, [&](ProcessGroup& processes) {
-      EXPECT_EQ(share_texts(processes, kPieces, texts_of), texts_of(all));
-      const at::Tensor rows = share_rows(processes, kPieces, rows_of);
+      EXPECT_EQ(share_texts(processes, kNumPieces, texts_of), texts_of(all));
+      const at::Tensor rows = share_rows(processes, kNumPieces, rows_of);
       EXPECT_TRUE(rows.equal(rows_of(all)));
       EXPECT_TRUE(rows.is_contiguous());
     });
@@ -44,7 +44,7 @@ TEST(SharedWork, StopsInAllProcessesIfOneStops) {
       if (processes.rank() == 2) throw StopException();
       return rows_of(numbers);
     };
-    EXPECT_THROW(share_rows(processes, kPieces, stop_in_last), StopException);
+    EXPECT_THROW(share_rows(processes, kNumPieces, stop_in_last), StopException);
   });
 }
 
