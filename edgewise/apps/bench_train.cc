@@ -7,7 +7,7 @@
 #include "edgewise/apps/runtime/shared_options.h"
 #include "edgewise/apps/runtime/standard_streams.h"
 #include "edgewise/base/error.h"
-#include "edgewise/base/json.h"
+#include "edgewise/base/files/json.h"
 #include "edgewise/base/threads.h"
 #include "edgewise/benchmark/device_limits.h"
 #include "edgewise/benchmark/training_bench.h"

@@ -13,7 +13,7 @@
 #include "edgewise/apps/runtime/commands.h"
 #include "edgewise/apps/runtime/shared_options.h"
 #include "edgewise/apps/runtime/standard_streams.h"
-#include "edgewise/base/files.h"
+#include "edgewise/base/files/files.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/pictures/run_comparison.h"
 #include "edgewise/translate/output_path.h"

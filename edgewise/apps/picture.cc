@@ -12,11 +12,11 @@
 #include "edgewise/apps/runtime/commands.h"
 #include "edgewise/apps/runtime/shared_options.h"
 #include "edgewise/base/error.h"
-#include "edgewise/base/files.h"
+#include "edgewise/base/files/files.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/graph/builders.h"
 #include "edgewise/pictures/pictures.h"
-#include "edgewise/text/line_reader.h"
+#include "edgewise/text/corpus/line_reader.h"
 #include "edgewise/translate/output_path.h"
 
 namespace edgewise {

@@ -8,11 +8,11 @@
 #include "edgewise/apps/runtime/shared_options.h"
 #include "edgewise/apps/runtime/standard_streams.h"
 #include "edgewise/base/error.h"
-#include "edgewise/base/json.h"
+#include "edgewise/base/files/json.h"
 #include "edgewise/base/utf8.h"
-#include "edgewise/text/bleu.h"
-#include "edgewise/text/chrf.h"
-#include "edgewise/text/line_reader.h"
+#include "edgewise/text/corpus/line_reader.h"
+#include "edgewise/text/metrics/bleu.h"
+#include "edgewise/text/metrics/chrf.h"
 
 namespace edgewise {
 namespace {

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-#include "edgewise/base/fields.h"
+#include "edgewise/base/config/fields.h"
 #include "edgewise/graph/relation.h"
 #include "edgewise/nn/module.h"
 

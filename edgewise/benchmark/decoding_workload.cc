@@ -13,7 +13,7 @@
 #include "edgewise/ops/backend.h"
 #include "edgewise/runtime/gpu/model.h"
 #include "edgewise/runtime/runtime_model.h"
-#include "edgewise/text/line_reader.h"
+#include "edgewise/text/corpus/line_reader.h"
 #include "edgewise/translate/model_files.h"
 
 namespace edgewise {

@@ -16,7 +16,7 @@
 #include "edgewise/base/random.h"
 #include "edgewise/experiment/translation_task.h"
 #include "edgewise/models/training_flops.h"
-#include "edgewise/text/parallel_text.h"
+#include "edgewise/text/corpus/parallel_text.h"
 #include "edgewise/train/device.h"
 #include "edgewise/train/tensor_memory.h"
 #include "edgewise/train/updater.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "edgewise/base/fields.h"
+#include "edgewise/base/config/fields.h"
 #include "edgewise/base/profile.h"
 #include "edgewise/nn/module.h"
 #include "edgewise/options/transformer_options.h"

@@ -4,8 +4,8 @@
 #include <unordered_set>
 #include <utility>
 
-#include "edgewise/base/files.h"
-#include "edgewise/base/regular_file.h"
+#include "edgewise/base/files/files.h"
+#include "edgewise/base/files/regular_file.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/convert/byte_reader.h"
 

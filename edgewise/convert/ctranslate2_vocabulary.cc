@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "edgewise/base/error.h"
-#include "edgewise/base/files.h"
-#include "edgewise/base/json_scanner.h"
+#include "edgewise/base/files/files.h"
+#include "edgewise/base/files/json_scanner.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/convert/token_list_builder.h"
-#include "edgewise/text/mapped_vocabulary.h"
+#include "edgewise/text/vocabulary/mapped_vocabulary.h"
 
 namespace edgewise {
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "edgewise/base/json.h"
+#include "edgewise/base/files/json.h"
 #include "edgewise/convert/ctranslate2_layout.h"
 #include "edgewise/convert/ctranslate2_model.h"
 #include "edgewise/convert/ctranslate2_positions.h"

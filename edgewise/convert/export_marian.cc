@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "edgewise/base/error.h"
-#include "edgewise/base/json.h"
+#include "edgewise/base/files/json.h"
 #include "edgewise/convert/exported_model.h"
 #include "edgewise/convert/exported_parameters.h"
 #include "edgewise/convert/exported_search.h"

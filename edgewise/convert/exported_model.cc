@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/convert/exported_model.h"
 
-#include "edgewise/base/directory.h"
+#include "edgewise/base/files/directory.h"
 #include "edgewise/convert/export_ctranslate2.h"
 
 namespace edgewise {

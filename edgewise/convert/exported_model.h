@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "edgewise/base/fields.h"
+#include "edgewise/base/config/fields.h"
 #include "edgewise/translate/model_files.h"
 
 namespace edgewise {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "edgewise/base/error.h"
-#include "edgewise/base/json.h"
-#include "edgewise/base/stored_parameters.h"
+#include "edgewise/base/files/json.h"
+#include "edgewise/base/files/stored_parameters.h"
 #include "edgewise/convert/parameter_list.h"
 
 namespace edgewise {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "edgewise/text/token_list.h"
-#include "edgewise/text/vocabulary.h"
+#include "edgewise/text/vocabulary/token_list.h"
+#include "edgewise/text/vocabulary/vocabulary.h"
 
 namespace edgewise {
 

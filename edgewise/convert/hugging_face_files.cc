@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "edgewise/base/json.h"
+#include "edgewise/base/files/json.h"
 #include "edgewise/convert/exported_search.h"
 
 namespace edgewise {

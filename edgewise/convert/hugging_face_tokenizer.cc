@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "edgewise/base/error.h"
-#include "edgewise/base/json.h"
+#include "edgewise/base/files/json.h"
 #include "edgewise/convert/exported_parameters.h"
 #include "edgewise/convert/exported_tokens.h"
 #include "edgewise/convert/hugging_face_files.h"

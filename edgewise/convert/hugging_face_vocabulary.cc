@@ -7,15 +7,15 @@
 #include <utility>
 #include <vector>
 
+#include "edgewise/base/config/parse_number.h"
 #include "edgewise/base/error.h"
-#include "edgewise/base/files.h"
-#include "edgewise/base/parse_number.h"
+#include "edgewise/base/files/files.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/convert/json_settings.h"
 #include "edgewise/convert/multilingual_tokens.h"
 #include "edgewise/convert/neutral_settings.h"
 #include "edgewise/convert/token_list_builder.h"
-#include "edgewise/text/mapped_vocabulary.h"
+#include "edgewise/text/vocabulary/mapped_vocabulary.h"
 
 namespace edgewise {
 namespace {

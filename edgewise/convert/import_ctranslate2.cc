@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "edgewise/base/error.h"
-#include "edgewise/base/files.h"
+#include "edgewise/base/files/files.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/convert/ctranslate2_layout.h"
 #include "edgewise/convert/ctranslate2_positions.h"

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "edgewise/base/error.h"
-#include "edgewise/base/files.h"
+#include "edgewise/base/files/files.h"
 #include "edgewise/base/sort_unique.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/convert/hugging_face_config.h"

@@ -4,8 +4,8 @@
 #include <iterator>
 #include <utility>
 
+#include "edgewise/base/config/parse_number.h"
 #include "edgewise/base/error.h"
-#include "edgewise/base/parse_number.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/convert/importers.h"
 #include "edgewise/convert/marian_config.h"

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "edgewise/base/config.h"
-#include "edgewise/base/directory.h"
+#include "edgewise/base/config/config.h"
 #include "edgewise/base/error.h"
-#include "edgewise/base/files.h"
+#include "edgewise/base/files/directory.h"
+#include "edgewise/base/files/files.h"
 #include "edgewise/convert/importers.h"
 #include "edgewise/search/options.h"
-#include "edgewise/text/sentence_frame.h"
+#include "edgewise/text/vocabulary/sentence_frame.h"
 #include "edgewise/translate/model_files.h"
 #include "edgewise/translate/text_codec.h"
 

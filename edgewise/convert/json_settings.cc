@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "edgewise/base/error.h"
-#include "edgewise/base/files.h"
-#include "edgewise/base/json.h"
+#include "edgewise/base/files/files.h"
+#include "edgewise/base/files/json.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/convert/neutral_settings.h"
 

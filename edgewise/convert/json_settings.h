@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "edgewise/base/json_scanner.h"
+#include "edgewise/base/files/json_scanner.h"
 
 namespace edgewise {
 

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "edgewise/base/config.h"
+#include "edgewise/base/config/config.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/convert/ctranslate2_search.h"
 #include "edgewise/convert/exported_model.h"

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "edgewise/base/error.h"
-#include "edgewise/base/manifest.h"
+#include "edgewise/base/files/manifest.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/convert/neutral_settings.h"
 #include "edgewise/convert/yaml_settings.h"

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "edgewise/convert/marian_tokens.h"
-#include "edgewise/text/vocabulary.h"
+#include "edgewise/text/vocabulary/vocabulary.h"
 
 namespace edgewise {
 

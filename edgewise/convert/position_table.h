@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "edgewise/base/safetensors.h"
+#include "edgewise/base/files/safetensors.h"
 #include "edgewise/options/layer_kinds.h"
 
 namespace edgewise {

@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "edgewise/base/safetensors.h"
+#include "edgewise/base/files/safetensors.h"
 
 // Tensors of files of other programs. TensorInfo and DType are those of safetensors files, so that an importer reads
 // tensors of every format in one way. The parameter `where` begins each error: "import_model: opus/model.npz".

@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "edgewise/base/error.h"
-#include "edgewise/base/files.h"
+#include "edgewise/base/files/files.h"
 #include "edgewise/base/sort_unique.h"
 #include "edgewise/base/utf8.h"
-#include "edgewise/text/mapped_vocabulary.h"
+#include "edgewise/text/vocabulary/mapped_vocabulary.h"
 
 namespace edgewise {
 namespace {

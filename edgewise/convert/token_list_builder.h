@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "edgewise/text/piece_codec.h"
-#include "edgewise/text/token_list.h"
+#include "edgewise/text/vocabulary/piece_codec.h"
+#include "edgewise/text/vocabulary/token_list.h"
 #include "edgewise/translate/vocabulary_files.h"
 
 namespace edgewise {

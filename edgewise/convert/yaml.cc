@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "edgewise/base/error.h"
-#include "edgewise/base/files.h"
+#include "edgewise/base/files/files.h"
 #include "edgewise/base/utf8.h"
 
 namespace edgewise {

@@ -6,7 +6,7 @@
 
 #include "edgewise/data/encoded_text.h"
 #include "edgewise/options/data_options.h"
-#include "edgewise/text/parallel_text.h"
+#include "edgewise/text/corpus/parallel_text.h"
 
 namespace edgewise {
 

@@ -11,9 +11,9 @@
 #include "edgewise/base/stop_request.h"
 #include "edgewise/graph/batch.h"
 #include "edgewise/options/data_options.h"
-#include "edgewise/text/parallel_text.h"
-#include "edgewise/text/sentence_frame.h"
-#include "edgewise/text/vocabulary.h"
+#include "edgewise/text/corpus/parallel_text.h"
+#include "edgewise/text/vocabulary/sentence_frame.h"
+#include "edgewise/text/vocabulary/vocabulary.h"
 
 namespace edgewise {
 

@@ -8,7 +8,7 @@
 
 #include "edgewise/data/encode.h"
 #include "edgewise/data/pair_source.h"
-#include "edgewise/text/text_blocks.h"
+#include "edgewise/text/corpus/text_blocks.h"
 
 namespace edgewise {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "edgewise/options/data_options.h"
-#include "edgewise/text/parallel_text.h"
+#include "edgewise/text/corpus/parallel_text.h"
 
 namespace edgewise {
 

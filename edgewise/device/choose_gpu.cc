@@ -4,8 +4,8 @@
 #include <string_view>
 #include <vector>
 
+#include "edgewise/base/config/parse_number.h"
 #include "edgewise/base/error.h"
-#include "edgewise/base/parse_number.h"
 #include "edgewise/base/utf8.h"
 
 namespace edgewise {

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "edgewise/base/safetensors.h"
+#include "edgewise/base/files/safetensors.h"
 #include "edgewise/options/transformer_options.h"
 #include "edgewise/search/options.h"
 #include "edgewise/search/scorer.h"

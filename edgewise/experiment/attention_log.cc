@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "edgewise/base/error.h"
-#include "edgewise/base/files.h"
-#include "edgewise/base/regular_file.h"
+#include "edgewise/base/files/files.h"
+#include "edgewise/base/files/regular_file.h"
 #include "edgewise/experiment/json_lines.h"
 
 namespace edgewise {

@@ -7,7 +7,7 @@
 
 #include "edgewise/experiment/model_directory.h"
 #include "edgewise/graph/batch.h"
-#include "edgewise/text/sentence_frame.h"
+#include "edgewise/text/vocabulary/sentence_frame.h"
 
 namespace edgewise {
 

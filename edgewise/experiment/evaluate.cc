@@ -16,7 +16,7 @@
 #include "edgewise/nn/serialize.h"
 #include "edgewise/positions/position_formula.h"
 #include "edgewise/runtime/runtime_model.h"
-#include "edgewise/text/bleu.h"
+#include "edgewise/text/metrics/bleu.h"
 
 namespace edgewise {
 namespace {

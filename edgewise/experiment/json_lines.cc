@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "edgewise/base/files.h"
+#include "edgewise/base/files/files.h"
 
 namespace edgewise {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "edgewise/base/json_scanner.h"
+#include "edgewise/base/files/json_scanner.h"
 
 namespace edgewise {
 

@@ -12,14 +12,14 @@
 #include <utility>
 #include <vector>
 
-#include "edgewise/base/directory.h"
 #include "edgewise/base/error.h"
-#include "edgewise/base/files.h"
-#include "edgewise/base/listed_directory.h"
+#include "edgewise/base/files/directory.h"
+#include "edgewise/base/files/files.h"
+#include "edgewise/base/files/listed_directory.h"
 #include "edgewise/distributed/agreement.h"
 #include "edgewise/distributed/packed_strings.h"
-#include "edgewise/text/cased_vocabulary.h"
-#include "edgewise/text/vocabulary_names.h"
+#include "edgewise/text/vocabulary/cased_vocabulary.h"
+#include "edgewise/text/vocabulary/vocabulary_names.h"
 #include "edgewise/translate/model_files.h"
 #include "edgewise/translate/vocabulary_files.h"
 

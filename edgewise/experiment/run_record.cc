@@ -8,9 +8,9 @@
 #include <cmath>
 #include <utility>
 
-#include "edgewise/base/config.h"
+#include "edgewise/base/config/config.h"
 #include "edgewise/base/error.h"
-#include "edgewise/base/files.h"
+#include "edgewise/base/files/files.h"
 #include "edgewise/base/median.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/experiment/json_lines.h"

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "edgewise/base/fields.h"
+#include "edgewise/base/config/fields.h"
 #include "edgewise/base/stop_request.h"
 #include "edgewise/experiment/model_directory.h"
 #include "edgewise/graph/batch.h"

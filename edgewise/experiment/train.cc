@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "edgewise/base/available_memory.h"
-#include "edgewise/base/files.h"
+#include "edgewise/base/files/files.h"
 #include "edgewise/base/sha256.h"
 #include "edgewise/distributed/agreement.h"
 #include "edgewise/distributed/check_same.h"

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "edgewise/text/vocabulary.h"
+#include "edgewise/text/vocabulary/vocabulary.h"
 #include "edgewise/train/observer.h"
 
 // Warnings about trainings that cannot succeed, with the numbers that say so.

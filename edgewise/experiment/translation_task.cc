@@ -3,8 +3,8 @@
 
 #include <utility>
 
-#include "edgewise/base/config.h"
-#include "edgewise/base/json.h"
+#include "edgewise/base/config/config.h"
+#include "edgewise/base/files/json.h"
 #include "edgewise/data/batches.h"
 #include "edgewise/experiment/sentence_attention.h"
 

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "edgewise/base/fields.h"
+#include "edgewise/base/config/fields.h"
 #include "edgewise/base/random.h"
 #include "edgewise/ops/dropout.h"
 #include "edgewise/options/precision.h"

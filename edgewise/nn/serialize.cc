@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "edgewise/base/error.h"
-#include "edgewise/base/stored_parameters.h"
+#include "edgewise/base/files/stored_parameters.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/options/transformer_options.h"
 

@@ -10,12 +10,12 @@
 #include <unordered_map>
 #include <vector>
 
-#include "edgewise/base/safetensors.h"
+#include "edgewise/base/files/safetensors.h"
 #include "edgewise/nn/module.h"
 
 namespace edgewise {
 
-/// Tensors in the memory of the CPU, as base/safetensors.h lists them.
+/// Tensors in the memory of the CPU, as base/files/safetensors.h lists them.
 struct ListedTensors {
   std::vector<TensorInfo> infos;
   std::vector<at::Tensor> owners;  // hold the bytes
@@ -30,7 +30,7 @@ std::string serialize_tensors(std::span<const NamedTensor> tensors, const Safete
                               const StopRequest* stop = nullptr);
 
 /// Fills the tensors from a file that has exactly these names, dtypes and shapes. An fp32 tensor may be stored in any
-/// way that base/stored_parameters.h describes. Otherwise throws one Error that lists the first differences, and
+/// way that base/files/stored_parameters.h describes. Otherwise throws one Error that lists the first differences, and
 /// changes no tensor. `file_name` names the file in errors:
 ///
 ///     load_tensors: model.safetensors lacks "encoder.norm.bias", has "decoder.gate", which is not needed, has

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdint>
 
-#include "edgewise/base/fields.h"
+#include "edgewise/base/config/fields.h"
 
 namespace edgewise {
 

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "edgewise/base/fields.h"
-#include "edgewise/text/pair_reader.h"
+#include "edgewise/base/config/fields.h"
+#include "edgewise/text/corpus/pair_reader.h"
 
 namespace edgewise {
 

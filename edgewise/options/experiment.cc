@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <string>
 
-#include "edgewise/base/config.h"
-#include "edgewise/base/files.h"
+#include "edgewise/base/config/config.h"
+#include "edgewise/base/files/files.h"
 
 namespace edgewise {
 

@@ -10,8 +10,8 @@
 #include "edgewise/options/train_options.h"
 #include "edgewise/options/transformer_options.h"
 #include "edgewise/search/options.h"
-#include "edgewise/text/sentence_case.h"
-#include "edgewise/text/vocabulary.h"
+#include "edgewise/text/vocabulary/sentence_case.h"
+#include "edgewise/text/vocabulary/vocabulary.h"
 
 namespace edgewise {
 

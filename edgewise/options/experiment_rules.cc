@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
+#include "edgewise/base/config/option_rules.h"
 #include "edgewise/base/error.h"
-#include "edgewise/base/option_rules.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/device/choose_gpu.h"
 #include "edgewise/options/experiment.h"

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdint>
 
-#include "edgewise/base/fields.h"
+#include "edgewise/base/config/fields.h"
 
 // Choices for the layers of a model, with their names in a config file.
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "edgewise/base/fields.h"
+#include "edgewise/base/config/fields.h"
 #include "edgewise/options/layer_kinds.h"
 
 namespace edgewise {

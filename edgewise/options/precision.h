@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "edgewise/base/fields.h"
+#include "edgewise/base/config/fields.h"
 
 namespace edgewise {
 

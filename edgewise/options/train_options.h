@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "edgewise/base/fields.h"
+#include "edgewise/base/config/fields.h"
 #include "edgewise/options/precision.h"
 
 namespace edgewise {

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <string_view>
 
-#include "edgewise/base/fields.h"
+#include "edgewise/base/config/fields.h"
 #include "edgewise/options/layer_options.h"
-#include "edgewise/text/sentence_rules.h"
+#include "edgewise/text/vocabulary/sentence_rules.h"
 
 namespace edgewise {
 

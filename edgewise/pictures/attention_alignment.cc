@@ -10,7 +10,7 @@
 #include "edgewise/base/error.h"
 #include "edgewise/experiment/encoded_input.h"
 #include "edgewise/pictures/map_links.h"
-#include "edgewise/text/line_reader.h"
+#include "edgewise/text/corpus/line_reader.h"
 
 namespace edgewise {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "edgewise/experiment/sentence_attention.h"
-#include "edgewise/text/word_alignment.h"
+#include "edgewise/text/metrics/word_alignment.h"
 #include "edgewise/viz/attention_page.h"
 
 namespace edgewise {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "edgewise/text/word_alignment.h"
+#include "edgewise/text/metrics/word_alignment.h"
 #include "edgewise/viz/attention_maps.h"
 
 namespace edgewise {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/base/error.h"
-#include "edgewise/base/files.h"
+#include "edgewise/base/files/files.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/pictures/pictures.h"
 #include "edgewise/viz/raster.h"

@@ -7,14 +7,14 @@
 #include <utility>
 
 #include "edgewise/base/error.h"
-#include "edgewise/base/files.h"
-#include "edgewise/base/json.h"
+#include "edgewise/base/files/files.h"
+#include "edgewise/base/files/json.h"
 #include "edgewise/experiment/encoded_input.h"
 #include "edgewise/experiment/run_record.h"
 #include "edgewise/graph/pair_graphs.h"
 #include "edgewise/pictures/pictures.h"
 #include "edgewise/pictures/sentence_steps.h"
-#include "edgewise/text/line_reader.h"
+#include "edgewise/text/corpus/line_reader.h"
 #include "edgewise/viz/animation.h"
 #include "edgewise/viz/bar_chart.h"
 #include "edgewise/viz/page.h"

@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "edgewise/base/error.h"
-#include "edgewise/base/json.h"
+#include "edgewise/base/files/json.h"
 #include "edgewise/pictures/pictures.h"
 #include "edgewise/positions/position_formula.h"
 #include "edgewise/viz/page.h"

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "edgewise/base/error.h"
-#include "edgewise/base/json.h"
+#include "edgewise/base/files/json.h"
 #include "edgewise/experiment/attention_log.h"
 #include "edgewise/pictures/pictures.h"
 #include "edgewise/pictures/run_charts.h"

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "edgewise/base/json.h"
+#include "edgewise/base/files/json.h"
 #include "edgewise/viz/label.h"
 #include "edgewise/viz/line_chart.h"
 #include "edgewise/viz/palette.h"

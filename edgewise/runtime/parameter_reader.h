@@ -7,14 +7,14 @@
 #include <string>
 #include <vector>
 
-#include "edgewise/base/safetensors.h"
+#include "edgewise/base/files/safetensors.h"
 #include "edgewise/base/stop_request.h"
 #include "edgewise/runtime/weight_matrix.h"
 
 namespace edgewise {
 
-/// Reads parameters by name, each of a given shape and stored in any way that base/stored_parameters.h describes, and
-/// records which of them were read. Throws Error, whose messages begin with "read_parameters", and StopException if
+/// Reads parameters by name, each of a given shape and stored in any way that base/files/stored_parameters.h describes,
+/// and records which of them were read. Throws Error, whose messages begin with "read_parameters", and StopException if
 /// `stop` is set before a parameter is read.
 class ParameterReader {
  public:

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "edgewise/base/safetensors.h"
+#include "edgewise/base/files/safetensors.h"
 #include "edgewise/base/stop_request.h"
 #include "edgewise/options/precision.h"
 #include "edgewise/options/transformer_options.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "edgewise/base/safetensors.h"
+#include "edgewise/base/files/safetensors.h"
 #include "edgewise/base/stop_request.h"
 #include "edgewise/graph/neighbours.h"
 #include "edgewise/options/transformer_options.h"

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "edgewise/base/config/option_rules.h"
 #include "edgewise/base/error.h"
-#include "edgewise/base/option_rules.h"
 
 namespace edgewise {
 namespace {

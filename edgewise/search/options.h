@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "edgewise/base/fields.h"
+#include "edgewise/base/config/fields.h"
 
 namespace edgewise {
 

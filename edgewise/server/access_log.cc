@@ -5,7 +5,7 @@
 
 #include <chrono>
 
-#include "edgewise/base/json.h"
+#include "edgewise/base/files/json.h"
 
 namespace edgewise {
 namespace {

@@ -5,9 +5,9 @@
 #include <sstream>
 #include <utility>
 
+#include "edgewise/base/config/fields.h"
+#include "edgewise/base/config/parse_number.h"
 #include "edgewise/base/error.h"
-#include "edgewise/base/fields.h"
-#include "edgewise/base/parse_number.h"
 #include "edgewise/base/sha256.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/server/request_error.h"

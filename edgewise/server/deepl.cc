@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "edgewise/base/ascii.h"
-#include "edgewise/base/json.h"
+#include "edgewise/base/files/json.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/server/language_codes.h"
 #include "edgewise/server/request_fields.h"

@@ -4,7 +4,7 @@
 #include <fmt/chrono.h>
 
 #include "edgewise/base/ascii.h"
-#include "edgewise/base/json.h"
+#include "edgewise/base/files/json.h"
 #include "edgewise/server/http_error.h"
 
 namespace edgewise {

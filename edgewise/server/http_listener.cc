@@ -11,8 +11,8 @@
 #include <chrono>
 #include <utility>
 
+#include "edgewise/base/config/parse_number.h"
 #include "edgewise/base/error.h"
-#include "edgewise/base/parse_number.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/server/port_owner.h"
 

@@ -6,7 +6,7 @@
 #include <boost/asio/buffer.hpp>
 
 #include "edgewise/base/error.h"
-#include "edgewise/base/files.h"
+#include "edgewise/base/files/files.h"
 
 namespace edgewise {
 namespace {

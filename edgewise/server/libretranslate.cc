@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "edgewise/base/json.h"
+#include "edgewise/base/files/json.h"
 #include "edgewise/server/language_codes.h"
 #include "edgewise/server/request_error.h"
 #include "edgewise/server/request_fields.h"

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "edgewise/base/ascii.h"
-#include "edgewise/base/json.h"
+#include "edgewise/base/files/json.h"
 #include "edgewise/base/stop_request.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/server/native_response.h"

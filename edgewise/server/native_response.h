@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "edgewise/base/json.h"
+#include "edgewise/base/files/json.h"
 #include "edgewise/server/text_request.h"
 #include "edgewise/server/translation_endpoint.h"
 #include "edgewise/translate/translation_json.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "edgewise/base/json.h"
+#include "edgewise/base/files/json.h"
 #include "edgewise/base/version.h"
 #include "edgewise/server/page.h"
 #include "edgewise/server/request_error.h"

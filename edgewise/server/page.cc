@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "edgewise/base/error.h"
-#include "edgewise/base/json.h"
+#include "edgewise/base/files/json.h"
 #include "edgewise/base/sha256.h"
 #include "edgewise/server/server_page_files.h"
 

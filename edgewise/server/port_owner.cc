@@ -10,7 +10,7 @@
 #include <sstream>
 #include <system_error>
 
-#include "edgewise/base/parse_number.h"
+#include "edgewise/base/config/parse_number.h"
 
 namespace edgewise {
 namespace {

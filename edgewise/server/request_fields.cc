@@ -3,8 +3,8 @@
 
 #include "edgewise/base/ascii.h"
 #include "edgewise/base/error.h"
-#include "edgewise/base/json.h"
-#include "edgewise/base/json_scanner.h"
+#include "edgewise/base/files/json.h"
+#include "edgewise/base/files/json_scanner.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/server/header_value.h"
 

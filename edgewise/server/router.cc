@@ -4,7 +4,7 @@
 #include <exception>
 #include <utility>
 
-#include "edgewise/base/json.h"
+#include "edgewise/base/files/json.h"
 #include "edgewise/base/stop_request.h"
 #include "edgewise/server/request_error.h"
 

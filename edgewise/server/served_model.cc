@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "edgewise/base/error.h"
-#include "edgewise/base/files.h"
-#include "edgewise/base/manifest.h"
+#include "edgewise/base/files/files.h"
+#include "edgewise/base/files/manifest.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/server/language_codes.h"
 

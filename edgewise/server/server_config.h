@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "edgewise/base/fields.h"
+#include "edgewise/base/config/fields.h"
 #include "edgewise/options/precision.h"
 #include "edgewise/server/http_options.h"
 #include "edgewise/server/server_options.h"

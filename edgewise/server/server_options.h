@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "edgewise/base/fields.h"
+#include "edgewise/base/config/fields.h"
 
 namespace edgewise {
 

@@ -10,12 +10,12 @@
 #include <string_view>
 #include <vector>
 
-#include "edgewise/base/fields.h"
+#include "edgewise/base/config/fields.h"
 #include "edgewise/server/api_keys.h"
 #include "edgewise/server/model_registry.h"
 #include "edgewise/server/request_wait.h"
 #include "edgewise/server/server_options.h"
-#include "edgewise/translate/html_document.h"
+#include "edgewise/translate/html/html_document.h"
 #include "edgewise/translate/text_translator.h"
 
 namespace edgewise {

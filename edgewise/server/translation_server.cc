@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "edgewise/base/config.h"
+#include "edgewise/base/config/config.h"
 #include "edgewise/server/access_log.h"
 #include "edgewise/server/cors.h"
 #include "edgewise/server/deepl.h"

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "edgewise/base/error.h"
-#include "edgewise/base/file_system.h"
-#include "edgewise/base/regular_file.h"
+#include "edgewise/base/files/file_system.h"
+#include "edgewise/base/files/regular_file.h"
 
 namespace edgewise {
 namespace {

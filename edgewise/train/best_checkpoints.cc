@@ -7,10 +7,10 @@
 #include <optional>
 #include <system_error>
 
-#include "edgewise/base/config.h"
-#include "edgewise/base/directory.h"
-#include "edgewise/base/files.h"
-#include "edgewise/base/listed_directory.h"
+#include "edgewise/base/config/config.h"
+#include "edgewise/base/files/directory.h"
+#include "edgewise/base/files/files.h"
+#include "edgewise/base/files/listed_directory.h"
 
 namespace edgewise {
 namespace {

@@ -10,14 +10,14 @@
 #include <system_error>
 #include <vector>
 
-#include "edgewise/base/config.h"
-#include "edgewise/base/directory.h"
+#include "edgewise/base/config/config.h"
 #include "edgewise/base/error.h"
-#include "edgewise/base/file_system.h"
-#include "edgewise/base/files.h"
-#include "edgewise/base/listed_directory.h"
-#include "edgewise/base/regular_file.h"
-#include "edgewise/base/safetensors.h"
+#include "edgewise/base/files/directory.h"
+#include "edgewise/base/files/file_system.h"
+#include "edgewise/base/files/files.h"
+#include "edgewise/base/files/listed_directory.h"
+#include "edgewise/base/files/regular_file.h"
+#include "edgewise/base/files/safetensors.h"
 #include "edgewise/distributed/agreement.h"
 #include "edgewise/nn/serialize.h"
 #include "edgewise/train/best_checkpoints.h"

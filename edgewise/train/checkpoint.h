@@ -26,10 +26,10 @@
 //     lock             the lock file (run_lock.h)
 //
 // A model directory holds model.safetensors, the task's model files, manifest.json and, for a validated model,
-// validation.toml with its scores; base/directory.h describes writing on a full disk or at a power failure. With weight
-// averaging, each model.safetensors holds the averages. training.safetensors holds Adam's moments and, with averaging,
-// the weights themselves. Of several processes that train together, process 0 alone has a run directory; the files do
-// not depend on the number of processes.
+// validation.toml with its scores; base/files/directory.h describes writing on a full disk or at a power failure. With
+// weight averaging, each model.safetensors holds the averages. training.safetensors holds Adam's moments and, with
+// averaging, the weights themselves. Of several processes that train together, process 0 alone has a run directory; the
+// files do not depend on the number of processes.
 
 namespace edgewise {
 

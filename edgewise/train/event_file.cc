@@ -7,12 +7,12 @@
 #include <string_view>
 #include <system_error>
 
-#include "edgewise/base/crc32c.h"
 #include "edgewise/base/error.h"
-#include "edgewise/base/file_descriptor.h"
-#include "edgewise/base/file_system.h"
-#include "edgewise/base/files.h"
-#include "edgewise/base/regular_file.h"
+#include "edgewise/base/files/file_descriptor.h"
+#include "edgewise/base/files/file_system.h"
+#include "edgewise/base/files/files.h"
+#include "edgewise/base/files/regular_file.h"
+#include "edgewise/train/crc32c.h"
 
 namespace edgewise {
 namespace {

@@ -4,7 +4,7 @@
 #include <bit>
 #include <span>
 
-#include "edgewise/text/protobuf_walk.h"
+#include "edgewise/base/files/protobuf_walk.h"
 
 namespace edgewise {
 namespace {

@@ -5,9 +5,9 @@
 #include <string>
 #include <utility>
 
-#include "edgewise/base/files.h"
-#include "edgewise/base/json.h"
-#include "edgewise/base/regular_file.h"
+#include "edgewise/base/files/files.h"
+#include "edgewise/base/files/json.h"
+#include "edgewise/base/files/regular_file.h"
 
 namespace edgewise {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <utility>
 
-#include "edgewise/base/directory.h"
 #include "edgewise/base/error.h"
+#include "edgewise/base/files/directory.h"
 
 namespace edgewise {
 

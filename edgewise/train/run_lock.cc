@@ -6,10 +6,10 @@
 
 #include <cerrno>
 
-#include "edgewise/base/directory.h"
 #include "edgewise/base/error.h"
-#include "edgewise/base/file_system.h"
-#include "edgewise/base/regular_file.h"
+#include "edgewise/base/files/directory.h"
+#include "edgewise/base/files/file_system.h"
+#include "edgewise/base/files/regular_file.h"
 
 namespace edgewise {
 namespace {

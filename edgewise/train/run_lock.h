@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "edgewise/base/file_descriptor.h"
+#include "edgewise/base/files/file_descriptor.h"
 
 namespace edgewise {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "edgewise/base/fields.h"
+#include "edgewise/base/config/fields.h"
 #include "edgewise/base/stop_request.h"
 #include "edgewise/graph/batch.h"
 #include "edgewise/nn/module.h"

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include "edgewise/base/config.h"
+#include "edgewise/base/config/config.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/utf8.h"
 

@@ -4,9 +4,9 @@
 #include <utility>
 #include <vector>
 
-#include "edgewise/base/config.h"
+#include "edgewise/base/config/config.h"
 #include "edgewise/base/error.h"
-#include "edgewise/base/stored_parameters.h"
+#include "edgewise/base/files/stored_parameters.h"
 #include "edgewise/translate/model_files.h"
 #include "edgewise/translate/written_model.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "edgewise/text/vocabulary.h"
+#include "edgewise/text/vocabulary/vocabulary.h"
 
 namespace edgewise {
 

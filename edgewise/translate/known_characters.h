@@ -6,8 +6,8 @@
 #include <unordered_set>
 #include <vector>
 
-#include "edgewise/text/protected_spans.h"
-#include "edgewise/text/vocabulary.h"
+#include "edgewise/text/sentences/protected_spans.h"
+#include "edgewise/text/vocabulary/vocabulary.h"
 
 namespace edgewise {
 

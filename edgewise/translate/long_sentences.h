@@ -8,8 +8,8 @@
 
 #include "edgewise/search/scorer.h"
 #include "edgewise/text/byte_range.h"
-#include "edgewise/text/sentence_splitter.h"
-#include "edgewise/text/vocabulary.h"
+#include "edgewise/text/sentences/sentence_splitter.h"
+#include "edgewise/text/vocabulary/vocabulary.h"
 
 namespace edgewise {
 

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "edgewise/text/token_ranges.h"
-#include "edgewise/translate/html_document.h"
+#include "edgewise/text/vocabulary/token_ranges.h"
+#include "edgewise/translate/html/html_document.h"
 #include "edgewise/translate/translation.h"
 
 namespace edgewise {

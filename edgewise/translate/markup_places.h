@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "edgewise/translate/html_paragraph.h"
+#include "edgewise/translate/html/html_paragraph.h"
 #include "edgewise/translate/output_words.h"
 
 namespace edgewise {

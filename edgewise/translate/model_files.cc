@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "edgewise/base/error.h"
-#include "edgewise/base/files.h"
-#include "edgewise/base/manifest.h"
-#include "edgewise/base/regular_file.h"
+#include "edgewise/base/files/files.h"
+#include "edgewise/base/files/manifest.h"
+#include "edgewise/base/files/regular_file.h"
+#include "edgewise/base/files/stored_parameters.h"
 #include "edgewise/base/sha256.h"
-#include "edgewise/base/stored_parameters.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/translate/model_names.h"
 

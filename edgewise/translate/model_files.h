@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "edgewise/base/listed_directory.h"
-#include "edgewise/base/safetensors.h"
+#include "edgewise/base/files/listed_directory.h"
+#include "edgewise/base/files/safetensors.h"
 #include "edgewise/options/experiment.h"
 #include "edgewise/options/precision.h"
 #include "edgewise/search/scorer.h"

@@ -9,8 +9,8 @@
 #include <system_error>
 #include <utility>
 
-#include "edgewise/base/files.h"
-#include "edgewise/base/manifest.h"
+#include "edgewise/base/files/files.h"
+#include "edgewise/base/files/manifest.h"
 
 namespace edgewise {
 namespace {

@@ -25,7 +25,7 @@ std::vector<std::filesystem::path> model_folders();
 void set_program_model_folders(std::vector<std::filesystem::path> folders);
 
 /// Returns the model directory of a name; nothing if no folder has it, and for a path that is no plain name
-/// (base/manifest.h).
+/// (base/files/manifest.h).
 std::optional<std::filesystem::path> find_named_model(const std::filesystem::path& name, std::string_view caller);
 
 /// Describes the names that exist, as the end of an error: `the name of a model in A, B, which have de-en, en-de`. A

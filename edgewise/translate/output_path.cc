@@ -8,10 +8,10 @@
 #include <system_error>
 #include <vector>
 
-#include "edgewise/base/directory.h"
 #include "edgewise/base/error.h"
-#include "edgewise/base/files.h"
-#include "edgewise/base/manifest.h"
+#include "edgewise/base/files/directory.h"
+#include "edgewise/base/files/files.h"
+#include "edgewise/base/files/manifest.h"
 #include "edgewise/translate/model_names.h"
 
 namespace edgewise {

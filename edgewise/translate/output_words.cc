@@ -2,8 +2,8 @@
 #include "edgewise/translate/output_words.h"
 
 #include "edgewise/base/utf8.h"
-#include "edgewise/text/html_tokens.h"
 #include "edgewise/text/unicode.h"
+#include "edgewise/translate/html/html_tokens.h"
 
 namespace edgewise {
 namespace {

@@ -5,8 +5,8 @@
 #include <span>
 
 #include "edgewise/base/utf8.h"
-#include "edgewise/text/protected_spans.h"
-#include "edgewise/text/sentence_marks.h"
+#include "edgewise/text/sentences/protected_spans.h"
+#include "edgewise/text/sentences/sentence_marks.h"
 #include "edgewise/text/unicode.h"
 
 namespace edgewise {

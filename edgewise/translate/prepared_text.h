@@ -8,10 +8,10 @@
 #include <string_view>
 #include <vector>
 
-#include "edgewise/text/vocabulary.h"
+#include "edgewise/text/vocabulary/vocabulary.h"
 #include "edgewise/translate/known_characters.h"
 
-// Takes the protected spans (text/protected_spans.h) out of a sentence before a model reads the sentence.
+// Takes the protected spans (text/sentences/protected_spans.h) out of a sentence before a model reads the sentence.
 
 namespace edgewise {
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "edgewise/base/stored_parameters.h"
+#include "edgewise/base/files/stored_parameters.h"
 #include "edgewise/runtime/quantised_matrix.h"
 #include "edgewise/translate/model_files.h"
 #include "edgewise/translate/written_model.h"

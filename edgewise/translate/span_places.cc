@@ -6,9 +6,9 @@
 #include <optional>
 #include <utility>
 
-#include "edgewise/text/sentence_marks.h"
-#include "edgewise/text/token_ranges.h"
+#include "edgewise/text/sentences/sentence_marks.h"
 #include "edgewise/text/unicode.h"
+#include "edgewise/text/vocabulary/token_ranges.h"
 #include "edgewise/translate/output_words.h"
 
 namespace edgewise {

@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "edgewise/base/fields.h"
+#include "edgewise/base/config/fields.h"
 #include "edgewise/search/hypothesis.h"
 #include "edgewise/search/sentence_search.h"
-#include "edgewise/text/sentence_frame.h"
+#include "edgewise/text/vocabulary/sentence_frame.h"
 #include "edgewise/translate/prepared_text.h"
 #include "edgewise/translate/span_places.h"
 #include "edgewise/translate/translation.h"

@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
-#include "edgewise/base/fields.h"
-#include "edgewise/text/line_reader.h"
+#include "edgewise/base/config/fields.h"
+#include "edgewise/text/corpus/line_reader.h"
 
 namespace edgewise {
 

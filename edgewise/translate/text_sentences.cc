@@ -6,8 +6,8 @@
 
 #include "edgewise/base/ascii.h"
 #include "edgewise/base/utf8.h"
-#include "edgewise/text/protected_spans.h"
-#include "edgewise/text/sentence_marks.h"
+#include "edgewise/text/sentences/protected_spans.h"
+#include "edgewise/text/sentences/sentence_marks.h"
 #include "edgewise/text/unicode.h"
 
 namespace edgewise {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "edgewise/text/byte_range.h"
-#include "edgewise/text/sentence_splitter.h"
+#include "edgewise/text/sentences/sentence_splitter.h"
 #include "edgewise/translate/translation.h"
 
 // A text as sentences and what is between them, and the way back.
@@ -28,10 +28,10 @@ struct TextSentence {
 };
 
 /// Divides texts in UTF-8 into sentences; all of them joined are the text. Copied are sentences without words
-/// (needs_translation in text/protected_spans.h), lines between fences of three or more backticks, or of three tildes,
-/// as Markdown has them, time codes of subtitles, and definitions of links. Marks of list items, quotations and
-/// headings at the beginning of a line, and those between the cells of a line that begins with `|`, are no part of a
-/// sentence.
+/// (needs_translation in text/sentences/protected_spans.h), lines between fences of three or more backticks, or of
+/// three tildes, as Markdown has them, time codes of subtitles, and definitions of links. Marks of list items,
+/// quotations and headings at the beginning of a line, and those between the cells of a line that begins with `|`, are
+/// no part of a sentence.
 class TextDivider {
  public:
   explicit TextDivider(SentenceSplitter splitter) : splitter_(splitter) {}

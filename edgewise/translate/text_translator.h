@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "edgewise/text/sentence_splitter.h"
+#include "edgewise/text/sentences/sentence_splitter.h"
 #include "edgewise/translate/text_sentences.h"
 #include "edgewise/translate/translation.h"
 #include "edgewise/translate/translator.h"

@@ -5,8 +5,8 @@
 #include <optional>
 #include <utility>
 
-#include "edgewise/text/token_ranges.h"
 #include "edgewise/text/unicode.h"
+#include "edgewise/text/vocabulary/token_ranges.h"
 
 namespace edgewise {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "edgewise/search/hypothesis.h"
-#include "edgewise/text/vocabulary.h"
+#include "edgewise/text/vocabulary/vocabulary.h"
 #include "edgewise/translate/prepared_text.h"
 #include "edgewise/translate/span_places.h"
 #include "edgewise/translate/translation.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "edgewise/text/sentence_frame.h"
+#include "edgewise/text/vocabulary/sentence_frame.h"
 
 namespace edgewise {
 

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "edgewise/text/token_ranges.h"
+#include "edgewise/text/vocabulary/token_ranges.h"
 
 namespace edgewise {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "edgewise/base/json.h"
+#include "edgewise/base/files/json.h"
 #include "edgewise/text/byte_range.h"
 #include "edgewise/translate/translation.h"
 

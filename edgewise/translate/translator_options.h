@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "edgewise/base/fields.h"
+#include "edgewise/base/config/fields.h"
 #include "edgewise/base/stop_request.h"
 #include "edgewise/options/data_options.h"
 #include "edgewise/search/search.h"

@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "edgewise/base/error.h"
-#include "edgewise/text/cased_vocabulary.h"
-#include "edgewise/text/mapped_vocabulary.h"
-#include "edgewise/text/vocabulary_names.h"
+#include "edgewise/text/vocabulary/cased_vocabulary.h"
+#include "edgewise/text/vocabulary/mapped_vocabulary.h"
+#include "edgewise/text/vocabulary/vocabulary_names.h"
 
 namespace edgewise {
 namespace {

@@ -7,9 +7,9 @@
 #include <string>
 #include <string_view>
 
-#include "edgewise/base/listed_directory.h"
-#include "edgewise/text/sentence_case.h"
-#include "edgewise/text/vocabulary.h"
+#include "edgewise/base/files/listed_directory.h"
+#include "edgewise/text/vocabulary/sentence_case.h"
+#include "edgewise/text/vocabulary/vocabulary.h"
 
 namespace edgewise {
 

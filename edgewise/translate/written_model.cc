@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/translate/written_model.h"
 
-#include "edgewise/base/directory.h"
+#include "edgewise/base/files/directory.h"
 #include "edgewise/runtime/runtime_model.h"
 #include "edgewise/translate/vocabulary_files.h"
 

@@ -8,7 +8,7 @@
 #include <limits>
 #include <span>
 
-#include "edgewise/base/json.h"
+#include "edgewise/base/files/json.h"
 
 namespace edgewise {
 namespace {

@@ -9,7 +9,7 @@
 #include <functional>
 
 #include "edgewise/base/escape_html.h"
-#include "edgewise/base/json.h"
+#include "edgewise/base/files/json.h"
 #include "edgewise/viz/colour_scale.h"
 #include "edgewise/viz/label.h"
 #include "edgewise/viz/page.h"

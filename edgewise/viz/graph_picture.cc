@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "edgewise/base/escape_html.h"
-#include "edgewise/base/json.h"
+#include "edgewise/base/files/json.h"
 #include "edgewise/viz/label.h"
 #include "edgewise/viz/palette.h"
 

@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "edgewise/base/embedded_file.h"
+#include "edgewise/base/files/embedded_file.h"
 
 namespace edgewise {
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "edgewise/base/escape_html.h"
-#include "edgewise/base/json.h"
+#include "edgewise/base/files/json.h"
 #include "edgewise/viz/label.h"
 
 namespace edgewise {

@@ -12,9 +12,9 @@
 #include <variant>
 #include <vector>
 
+#include "edgewise/base/config/field_text.h"
+#include "edgewise/base/config/nearest_name.h"
 #include "edgewise/base/error.h"
-#include "edgewise/base/field_text.h"
-#include "edgewise/base/nearest_name.h"
 #include "texts.h"
 
 namespace edgewise::python {

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "edgewise/base/fields.h"
+#include "edgewise/base/config/fields.h"
 
 // Options of Python's keywords, by the listed fields of option structs (fields.h). All functions need the GIL.
 

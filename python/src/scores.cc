@@ -12,8 +12,8 @@
 #include "bindings.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/utf8.h"
-#include "edgewise/text/bleu.h"
-#include "edgewise/text/chrf.h"
+#include "edgewise/text/metrics/bleu.h"
+#include "edgewise/text/metrics/chrf.h"
 #include "signals.h"
 #include "texts.h"
 

@@ -14,8 +14,8 @@
 #include <utility>
 
 #include "bindings.h"
+#include "edgewise/base/config/fields.h"
 #include "edgewise/base/error.h"
-#include "edgewise/base/fields.h"
 #include "edgewise/base/utf8.h"
 #include "keyword_options.h"
 #include "model_paths.h"

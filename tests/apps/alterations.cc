@@ -13,7 +13,7 @@
 #include <sstream>
 #include <utility>
 
-#include "edgewise/base/manifest.h"
+#include "edgewise/base/files/manifest.h"
 #include "edgewise/base/sha256.h"
 #include "tests/apps/forked_program.h"
 #include "tests/apps/program.h"

@@ -3,7 +3,7 @@
 #include <map>
 #include <vector>
 
-#include "edgewise/base/safetensors.h"
+#include "edgewise/base/files/safetensors.h"
 #include "tests/apps/alterations.h"
 #include "tests/apps/program.h"
 #include "tests/apps/stored_model.h"

@@ -2,7 +2,7 @@
 // The configs and the tutorial example of the repository.
 #include <algorithm>
 
-#include "edgewise/base/config.h"
+#include "edgewise/base/config/config.h"
 #include "edgewise/models/transformer.h"
 #include "edgewise/options/experiment.h"
 #include "tests/apps/program.h"

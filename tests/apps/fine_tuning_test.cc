@@ -6,7 +6,7 @@
 #include <cstring>
 #include <sstream>
 
-#include "edgewise/base/safetensors.h"
+#include "edgewise/base/files/safetensors.h"
 #include "tests/apps/alterations.h"
 #include "tests/apps/metric_of.h"
 #include "tests/apps/program.h"

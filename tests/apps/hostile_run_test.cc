@@ -3,7 +3,7 @@
 // ends with the same bits, or refuses the directory with one sentence that names the file.
 #include <gmock/gmock.h>
 
-#include "edgewise/base/manifest.h"
+#include "edgewise/base/files/manifest.h"
 #include "tests/apps/alterations.h"
 #include "tests/apps/forked_program.h"
 #include "tests/apps/program.h"

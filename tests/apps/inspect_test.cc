@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "edgewise/apps/runtime/commands.h"
-#include "edgewise/base/file_system.h"
+#include "edgewise/base/files/file_system.h"
 #include "tests/apps/program.h"
 
 namespace edgewise {

@@ -4,9 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "edgewise/text/mapped_vocabulary.h"
-#include "edgewise/text/token_list.h"
-#include "edgewise/text/vocabulary.h"
+#include "edgewise/text/vocabulary/mapped_vocabulary.h"
+#include "edgewise/text/vocabulary/token_list.h"
+#include "edgewise/text/vocabulary/vocabulary.h"
 #include "tests/apps/alterations.h"
 #include "tests/apps/program.h"
 

@@ -14,8 +14,8 @@
 #include <span>
 #include <utility>
 
-#include "edgewise/base/manifest.h"
-#include "edgewise/base/safetensors.h"
+#include "edgewise/base/files/manifest.h"
+#include "edgewise/base/files/safetensors.h"
 #include "edgewise/base/sha256.h"
 
 namespace edgewise {

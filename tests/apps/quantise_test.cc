@@ -4,7 +4,7 @@
 #include <map>
 #include <vector>
 
-#include "edgewise/base/safetensors.h"
+#include "edgewise/base/files/safetensors.h"
 #include "tests/apps/alterations.h"
 #include "tests/apps/program.h"
 

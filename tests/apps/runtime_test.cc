@@ -5,7 +5,7 @@
 
 #include "edgewise/base/random.h"
 #include "edgewise/experiment/model_directory.h"
-#include "edgewise/text/line_reader.h"
+#include "edgewise/text/corpus/line_reader.h"
 #include "edgewise/translate/translator.h"
 #include "tests/apps/program.h"
 #include "tests/models/model_scorer.h"

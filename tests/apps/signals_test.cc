@@ -14,8 +14,8 @@
 #include <cstdio>
 #include <fstream>
 
-#include "edgewise/base/config.h"
-#include "edgewise/base/file_descriptor.h"
+#include "edgewise/base/config/config.h"
+#include "edgewise/base/files/file_descriptor.h"
 #include "edgewise/train/training_state.h"
 #include "tests/support/terminal.h"
 #include "tests/train/same_run.h"

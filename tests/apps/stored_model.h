@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "edgewise/base/bfloat16.h"
+#include "edgewise/base/files/safetensors.h"
 #include "edgewise/base/float16.h"
-#include "edgewise/base/safetensors.h"
 
 namespace edgewise {
 

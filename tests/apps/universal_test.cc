@@ -10,7 +10,7 @@
 #include <sstream>
 #include <string_view>
 
-#include "edgewise/base/safetensors.h"
+#include "edgewise/base/files/safetensors.h"
 #include "edgewise/experiment/model_directory.h"
 #include "edgewise/models/sequence_model.h"
 #include "edgewise/translate/translator.h"

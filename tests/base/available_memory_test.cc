@@ -7,7 +7,7 @@
 #include <regex>
 
 #include "edgewise/base/cgroup.h"
-#include "edgewise/base/files.h"
+#include "edgewise/base/files/files.h"
 #include "tests/base/support.h"
 
 namespace edgewise {

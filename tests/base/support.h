@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "edgewise/base/directory.h"
+#include "edgewise/base/files/directory.h"
 #include "tests/support/error_of.h"
 
 namespace edgewise {

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "edgewise/base/cgroup.h"
-#include "edgewise/base/files.h"
+#include "edgewise/base/files/files.h"
 #include "tests/base/support.h"
 #include "tests/support/forbid_threads.h"
 

@@ -9,12 +9,12 @@
 #include <string>
 #include <vector>
 
-#include "edgewise/base/stored_parameters.h"
+#include "edgewise/base/files/stored_parameters.h"
 #include "edgewise/convert/ctranslate2_model.h"
 #include "edgewise/convert/export_ctranslate2.h"
 #include "edgewise/convert/imported_model.h"
 #include "edgewise/convert/parameter_list.h"
-#include "edgewise/text/cased_vocabulary.h"
+#include "edgewise/text/vocabulary/cased_vocabulary.h"
 #include "tests/base/support.h"
 
 namespace edgewise {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "edgewise/base/config.h"
-#include "edgewise/base/files.h"
+#include "edgewise/base/config/config.h"
+#include "edgewise/base/files/files.h"
 #include "edgewise/convert/exported_model.h"
 #include "edgewise/convert/imported_model.h"
 #include "edgewise/convert/json_settings.h"

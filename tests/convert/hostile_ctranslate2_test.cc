@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "edgewise/base/files.h"
+#include "edgewise/base/files/files.h"
 #include "edgewise/convert/ctranslate2_model.h"
 #include "edgewise/convert/imported_model.h"
 #include "tests/base/support.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "edgewise/base/files.h"
+#include "edgewise/base/files/files.h"
 #include "edgewise/convert/exported_model.h"
 #include "edgewise/convert/imported_model.h"
 #include "edgewise/convert/npz.h"

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "edgewise/base/files.h"
-#include "edgewise/base/stored_parameters.h"
+#include "edgewise/base/files/files.h"
+#include "edgewise/base/files/stored_parameters.h"
 #include "edgewise/convert/export_ctranslate2.h"
 #include "edgewise/convert/imported_model.h"
 #include "edgewise/translate/translator.h"

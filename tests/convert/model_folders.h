@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "edgewise/base/files.h"
+#include "edgewise/base/files/files.h"
 
 namespace edgewise {
 

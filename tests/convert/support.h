@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "edgewise/base/files.h"
+#include "edgewise/base/files/files.h"
 #include "edgewise/convert/stored_tensor.h"
 #include "tests/support/error_of.h"
 

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "edgewise/base/files.h"
+#include "edgewise/base/files/files.h"
 #include "tests/base/support.h"
 
 namespace edgewise {

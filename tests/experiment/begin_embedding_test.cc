@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "edgewise/base/files.h"
-#include "edgewise/base/stored_parameters.h"
+#include "edgewise/base/files/files.h"
+#include "edgewise/base/files/stored_parameters.h"
 #include "edgewise/experiment/run_config.h"
 #include "edgewise/experiment/train.h"
 #include "edgewise/translate/model_files.h"

@@ -9,7 +9,7 @@
 #include <map>
 #include <set>
 
-#include "edgewise/base/config.h"
+#include "edgewise/base/config/config.h"
 #include "edgewise/data/encoded_text.h"
 #include "edgewise/experiment/make_vocabularies.h"
 #include "edgewise/experiment/translation_task.h"

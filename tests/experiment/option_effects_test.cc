@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "edgewise/base/config.h"
+#include "edgewise/base/config/config.h"
 #include "edgewise/options/experiment.h"
 #include "tests/experiment/option_table.h"
 #include "tests/experiment/short_run.h"

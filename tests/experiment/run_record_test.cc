@@ -11,7 +11,7 @@
 #include <fstream>
 #include <string>
 
-#include "edgewise/base/manifest.h"
+#include "edgewise/base/files/manifest.h"
 #include "edgewise/base/sha256.h"
 #include "edgewise/experiment/attention_log.h"
 #include "edgewise/options/experiment.h"

@@ -8,12 +8,12 @@
 #include <fstream>
 #include <memory>
 
-#include "edgewise/base/files.h"
+#include "edgewise/base/files/files.h"
 #include "edgewise/base/sha256.h"
 #include "edgewise/experiment/make_vocabularies.h"
 #include "edgewise/experiment/train.h"
 #include "edgewise/runtime/runtime_model.h"
-#include "edgewise/text/mapped_vocabulary.h"
+#include "edgewise/text/vocabulary/mapped_vocabulary.h"
 #include "tests/support/memory_folder.h"
 
 namespace edgewise {

@@ -11,7 +11,7 @@
 #include "edgewise/experiment/evaluate.h"
 #include "edgewise/experiment/make_vocabularies.h"
 #include "edgewise/experiment/sentence_attention.h"
-#include "edgewise/text/bleu.h"
+#include "edgewise/text/metrics/bleu.h"
 
 namespace edgewise {
 namespace {

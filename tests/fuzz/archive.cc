@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <fstream>
 
-#include "edgewise/base/manifest.h"
+#include "edgewise/base/files/manifest.h"
 #include "edgewise/base/sha256.h"
 #include "tests/support/memory_folder.h"
 

@@ -4,11 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "edgewise/base/config.h"
-#include "edgewise/base/json.h"
-#include "edgewise/base/json_scanner.h"
-#include "edgewise/base/manifest.h"
-#include "edgewise/base/safetensors.h"
+#include "edgewise/base/config/config.h"
+#include "edgewise/base/files/json.h"
+#include "edgewise/base/files/json_scanner.h"
+#include "edgewise/base/files/manifest.h"
+#include "edgewise/base/files/safetensors.h"
 #include "edgewise/options/experiment.h"
 #include "tests/fuzz/check.h"
 #include "tests/fuzz/readers.h"

@@ -9,8 +9,8 @@
 #include <system_error>
 #include <vector>
 
-#include "edgewise/base/config.h"
-#include "edgewise/base/manifest.h"
+#include "edgewise/base/config/config.h"
+#include "edgewise/base/files/manifest.h"
 #include "edgewise/base/sha256.h"
 #include "edgewise/experiment/attention_log.h"
 #include "edgewise/experiment/run_record.h"

@@ -5,7 +5,7 @@
 #include <set>
 #include <string>
 
-#include "edgewise/base/files.h"
+#include "edgewise/base/files/files.h"
 #include "edgewise/train/training_state.h"
 #include "tests/fuzz/readers.h"
 #include "tests/fuzz/seeds.h"

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <string>
 
-#include "edgewise/base/files.h"
+#include "edgewise/base/files/files.h"
 #include "tests/fuzz/readers.h"
 
 namespace edgewise::fuzz {

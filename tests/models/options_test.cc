@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "edgewise/base/config.h"
+#include "edgewise/base/config/config.h"
 #include "edgewise/options/transformer_options.h"
 #include "tests/models/small_models.h"
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "edgewise/base/config.h"
+#include "edgewise/base/config/config.h"
 #include "edgewise/graph/builders.h"
 #include "tests/models/small_models.h"
 

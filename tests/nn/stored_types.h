@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "edgewise/base/safetensors.h"
+#include "edgewise/base/files/safetensors.h"
 #include "edgewise/nn/module.h"
 
 namespace edgewise {

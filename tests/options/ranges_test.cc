@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "edgewise/base/config.h"
+#include "edgewise/base/config/config.h"
 #include "edgewise/options/experiment.h"
 #include "tests/support/error_of.h"
 #include "tests/support/number_fields.h"

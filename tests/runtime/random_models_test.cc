@@ -5,7 +5,7 @@
 
 #include <set>
 
-#include "edgewise/base/config.h"
+#include "edgewise/base/config/config.h"
 #include "edgewise/base/threads.h"
 #include "edgewise/kernels/simd/instruction_set.h"
 #include "edgewise/positions/position_formula.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "edgewise/base/json_scanner.h"
+#include "edgewise/base/files/json_scanner.h"
 #include "tests/search/table_scorer.h"
 
 namespace edgewise {

@@ -9,7 +9,7 @@
 #include <set>
 #include <string>
 
-#include "edgewise/base/config.h"
+#include "edgewise/base/config/config.h"
 
 namespace edgewise {
 namespace {

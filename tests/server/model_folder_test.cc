@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "edgewise/base/files.h"
+#include "edgewise/base/files/files.h"
 #include "edgewise/server/language_detector.h"
 #include "edgewise/server/model_registry.h"
 #include "tests/base/support.h"

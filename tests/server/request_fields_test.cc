@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "edgewise/base/json.h"
+#include "edgewise/base/files/json.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/server/form_fields.h"
 #include "edgewise/server/header_value.h"

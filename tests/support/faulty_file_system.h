@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include "edgewise/base/file_system.h"
+#include "edgewise/base/files/file_system.h"
 #include "tests/support/name_journal.h"
 
 namespace edgewise {

@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "edgewise/base/fields.h"
+#include "edgewise/base/config/fields.h"
 
 namespace edgewise {
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "edgewise/text/mapped_vocabulary.h"
+#include "edgewise/text/vocabulary/mapped_vocabulary.h"
 
 namespace edgewise {
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "edgewise/text/sentence_rules.h"
+#include "edgewise/text/vocabulary/sentence_rules.h"
 #include "tests/support/error_of.h"
 
 namespace edgewise {

@@ -8,9 +8,9 @@
 #include <algorithm>
 #include <fstream>
 
-#include "edgewise/base/config.h"
-#include "edgewise/base/directory.h"
+#include "edgewise/base/config/config.h"
 #include "edgewise/base/error.h"
+#include "edgewise/base/files/directory.h"
 #include "tests/train/run_folder.h"
 #include "tests/train/same_run.h"
 

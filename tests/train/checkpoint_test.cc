@@ -9,13 +9,13 @@
 #include <fstream>
 #include <limits>
 
-#include "edgewise/base/directory.h"
 #include "edgewise/base/error.h"
-#include "edgewise/base/file_system.h"
-#include "edgewise/base/files.h"
-#include "edgewise/base/listed_directory.h"
-#include "edgewise/base/regular_file.h"
-#include "edgewise/base/safetensors.h"
+#include "edgewise/base/files/directory.h"
+#include "edgewise/base/files/file_system.h"
+#include "edgewise/base/files/files.h"
+#include "edgewise/base/files/listed_directory.h"
+#include "edgewise/base/files/regular_file.h"
+#include "edgewise/base/files/safetensors.h"
 #include "edgewise/nn/serialize.h"
 #include "tests/support/error_of.h"
 #include "tests/train/file_size_limit.h"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "edgewise/base/error.h"
-#include "edgewise/base/files.h"
+#include "edgewise/base/files/files.h"
 #include "tests/train/run_folder.h"
 #include "tests/train/test_run.h"
 

@@ -16,8 +16,8 @@
 #include <variant>
 #include <vector>
 
-#include "edgewise/base/crc32c.h"
-#include "edgewise/base/files.h"
+#include "edgewise/base/files/files.h"
+#include "edgewise/train/crc32c.h"
 
 namespace edgewise {
 

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "edgewise/base/files.h"
+#include "edgewise/base/files/files.h"
 #include "edgewise/ops/backend.h"
 #include "edgewise/train/device.h"
 #include "tests/support/error_of.h"

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "edgewise/base/file_system.h"
-#include "edgewise/base/manifest.h"
+#include "edgewise/base/files/file_system.h"
+#include "edgewise/base/files/manifest.h"
 #include "tests/support/error_of.h"
 #include "tests/train/experiment_run.h"
 #include "tests/train/same_run.h"

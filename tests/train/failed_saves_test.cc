@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "edgewise/base/error.h"
-#include "edgewise/base/file_system.h"
+#include "edgewise/base/files/file_system.h"
 #include "edgewise/train/trainer.h"
 #include "tests/support/error_of.h"
 #include "tests/train/file_size_limit.h"

@@ -13,9 +13,9 @@
 #include <limits>
 #include <map>
 
-#include "edgewise/base/directory.h"
 #include "edgewise/base/error.h"
-#include "edgewise/base/files.h"
+#include "edgewise/base/files/directory.h"
+#include "edgewise/base/files/files.h"
 #include "tests/support/error_of.h"
 #include "tests/support/faulty_file_system.h"
 #include "tests/train/run_folder.h"

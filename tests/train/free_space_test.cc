@@ -5,7 +5,7 @@
 #include <fstream>
 
 #include "edgewise/base/error.h"
-#include "edgewise/base/files.h"
+#include "edgewise/base/files/files.h"
 #include "edgewise/train/checkpoint.h"
 #include "tests/support/faulty_file_system.h"
 #include "tests/train/run_folder.h"

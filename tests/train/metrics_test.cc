@@ -9,7 +9,7 @@
 #include <limits>
 
 #include "edgewise/base/error.h"
-#include "edgewise/base/files.h"
+#include "edgewise/base/files/files.h"
 #include "tests/support/faulty_file_system.h"
 #include "tests/train/file_size_limit.h"
 #include "tests/train/run_folder.h"

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "edgewise/base/error.h"
-#include "edgewise/base/files.h"
-#include "edgewise/base/safetensors.h"
+#include "edgewise/base/files/files.h"
+#include "edgewise/base/files/safetensors.h"
 #include "edgewise/nn/serialize.h"
 #include "edgewise/train/trainer.h"
 #include "tests/train/two_runs.h"

@@ -8,7 +8,7 @@
 #include <set>
 #include <string>
 
-#include "edgewise/base/files.h"
+#include "edgewise/base/files/files.h"
 
 namespace edgewise {
 

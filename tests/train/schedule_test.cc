@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "edgewise/base/config.h"
+#include "edgewise/base/config/config.h"
 #include "edgewise/base/error.h"
 
 namespace edgewise {

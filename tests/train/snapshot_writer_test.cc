@@ -8,9 +8,9 @@
 #include <fstream>
 
 #include "edgewise/base/error.h"
-#include "edgewise/base/file_system.h"
-#include "edgewise/base/files.h"
-#include "edgewise/base/listed_directory.h"
+#include "edgewise/base/files/file_system.h"
+#include "edgewise/base/files/files.h"
+#include "edgewise/base/files/listed_directory.h"
 #include "tests/train/run_folder.h"
 
 namespace edgewise {

@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "edgewise/base/error.h"
-#include "edgewise/base/files.h"
-#include "edgewise/base/safetensors.h"
+#include "edgewise/base/files/files.h"
+#include "edgewise/base/files/safetensors.h"
 #include "edgewise/nn/serialize.h"
 #include "tests/support/error_of.h"
 #include "tests/train/changing_pairs.h"

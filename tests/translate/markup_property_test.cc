@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "edgewise/text/html_references.h"
-#include "edgewise/text/html_tokens.h"
-#include "edgewise/translate/html_elements.h"
+#include "edgewise/translate/html/html_elements.h"
+#include "edgewise/translate/html/html_references.h"
+#include "edgewise/translate/html/html_tokens.h"
 #include "edgewise/translate/markup.h"
 #include "tests/translate/fake_translations.h"
 #include "tests/translate/nesting.h"

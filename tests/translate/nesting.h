@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "edgewise/text/html_tokens.h"
-#include "edgewise/translate/html_elements.h"
+#include "edgewise/translate/html/html_elements.h"
+#include "edgewise/translate/html/html_tokens.h"
 
 namespace edgewise {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "edgewise/base/directory.h"
+#include "edgewise/base/files/directory.h"
 #include "tests/base/support.h"
 #include "tests/support/error_of.h"
 #include "tests/text/mapped_testing.h"

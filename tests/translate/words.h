@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "edgewise/text/vocabulary.h"
+#include "edgewise/text/vocabulary/vocabulary.h"
 
 namespace edgewise {
 

@@ -15,7 +15,7 @@
 #include "edgewise/apps/runtime/shared_options.h"
 #include "edgewise/apps/runtime/standard_streams.h"
 #include "edgewise/base/available_memory.h"
-#include "edgewise/base/json.h"
+#include "edgewise/base/files/json.h"
 #include "edgewise/base/threads.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/base/version.h"

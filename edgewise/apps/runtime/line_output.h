@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "edgewise/base/files.h"
+#include "edgewise/base/files/files.h"
 
 namespace edgewise {
 

@@ -4,9 +4,9 @@
 #include <type_traits>
 #include <utility>
 
+#include "edgewise/base/config/field_text.h"
+#include "edgewise/base/config/parse_number.h"
 #include "edgewise/base/error.h"
-#include "edgewise/base/field_text.h"
-#include "edgewise/base/parse_number.h"
 #include "edgewise/base/threads.h"
 
 namespace edgewise {

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "edgewise/base/config/fields.h"
 #include "edgewise/base/error.h"
-#include "edgewise/base/fields.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/translate/output_path.h"
 #include "edgewise/translate/translator.h"

@@ -12,7 +12,7 @@
 #include "edgewise/apps/runtime/line_output.h"
 #include "edgewise/apps/runtime/standard_streams.h"
 #include "edgewise/apps/runtime/translate_command.h"
-#include "edgewise/base/config.h"
+#include "edgewise/base/config/config.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/utf8.h"
 

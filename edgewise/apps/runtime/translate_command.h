@@ -13,7 +13,7 @@
 #include "edgewise/apps/runtime/request_reader.h"
 #include "edgewise/apps/runtime/shared_options.h"
 #include "edgewise/apps/runtime/translation_output.h"
-#include "edgewise/base/files.h"
+#include "edgewise/base/files/files.h"
 #include "edgewise/translate/text_lines.h"
 #include "edgewise/translate/text_translator.h"
 #include "edgewise/translate/translator.h"

@@ -10,7 +10,7 @@
 #include "edgewise/apps/runtime/translate_command.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/utf8.h"
-#include "edgewise/text/byte_source.h"
+#include "edgewise/text/corpus/byte_source.h"
 #include "edgewise/translate/aligned_texts.h"
 #include "edgewise/translate/markup.h"
 

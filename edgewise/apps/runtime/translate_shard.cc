@@ -13,10 +13,10 @@
 #include "edgewise/apps/runtime/request_reader.h"
 #include "edgewise/apps/runtime/standard_streams.h"
 #include "edgewise/apps/runtime/translate_command.h"
+#include "edgewise/base/config/parse_number.h"
 #include "edgewise/base/error.h"
-#include "edgewise/base/parse_number.h"
 #include "edgewise/base/utf8.h"
-#include "edgewise/text/line_reader.h"
+#include "edgewise/text/corpus/line_reader.h"
 #include "edgewise/translate/output_path.h"
 
 namespace edgewise {

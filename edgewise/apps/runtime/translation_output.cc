@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "edgewise/apps/runtime/line_output.h"
-#include "edgewise/base/json.h"
+#include "edgewise/base/files/json.h"
 #include "edgewise/translate/text_sentences.h"
 #include "edgewise/translate/translation_json.h"
 

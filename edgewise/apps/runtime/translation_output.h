@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "edgewise/apps/runtime/request_reader.h"
-#include "edgewise/base/files.h"
+#include "edgewise/base/files/files.h"
 #include "edgewise/translate/translator.h"
 
 namespace edgewise {

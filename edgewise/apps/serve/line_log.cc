@@ -8,7 +8,7 @@
 
 #include "edgewise/base/background.h"
 #include "edgewise/base/error.h"
-#include "edgewise/base/json.h"
+#include "edgewise/base/files/json.h"
 
 namespace edgewise {
 namespace {

@@ -18,7 +18,7 @@
 #include "edgewise/apps/serve/service_manager.h"
 #include "edgewise/apps/serve/signal_pipe.h"
 #include "edgewise/base/background.h"
-#include "edgewise/base/config.h"
+#include "edgewise/base/config/config.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/stop_request.h"
 #include "edgewise/server/translation_server.h"

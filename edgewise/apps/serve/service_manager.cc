@@ -12,9 +12,9 @@
 #include <cstdlib>
 #include <string>
 
+#include "edgewise/base/config/parse_number.h"
 #include "edgewise/base/error.h"
-#include "edgewise/base/file_descriptor.h"
-#include "edgewise/base/parse_number.h"
+#include "edgewise/base/files/file_descriptor.h"
 
 namespace edgewise {
 namespace {

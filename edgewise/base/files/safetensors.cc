@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/base/files/safetensors.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "edgewise/base/checked.h"
+#include "edgewise/base/files/files.h"
+#include "edgewise/base/files/json_scanner.h"
+#include "edgewise/base/files/regular_file.h"
+#include "edgewise/base/utf8.h"
+
+namespace edgewise {
+namespace {
+
+struct DTypeInfo {
+  DType dtype;
+  std::string_view name;
+  std::size_t size;
+};
+
+constexpr DTypeInfo kDTypes[] = {
+    {DType::kF64, "F64", 8},   {DType::kF32, "F32", 4}, {DType::kF16, "F16", 2}, {DType::kBF16, "BF16", 2},
+    {DType::kI64, "I64", 8},   {DType::kI32, "I32", 4}, {DType::kI16, "I16", 2}, {DType::kI8, "I8", 1},
+    {DType::kU64, "U64", 8},   {DType::kU32, "U32", 4}, {DType::kU16, "U16", 2}, {DType::kU8, "U8", 1},
+    {DType::kBool, "BOOL", 1},
+};
+
+const DTypeInfo& dtype_info(DType dtype) { return kDTypes[static_cast<std::size_t>(dtype)]; }
+
+// A tensor of the header, and the range [begin, end) of the data that belongs to it.
+struct Entry {
+  TensorInfo tensor;
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+};
+
+class HeaderReader {
+ public:
+  HeaderReader(std::string_view header, const std::string& where)
+      : where_(where), json_(header, where, detail::kLengthBytes) {}
+
+  void read() {
+    json_.read_object("the header", [this](const std::string& key) {
+      if (key == detail::kMetadataKey) {
+        read_metadata();
+      } else {
+        read_entry(key);
+      }
+    });
+    json_.expect_end();
+  }
+
+  std::vector<Entry> entries;
+  SafetensorsMetadata metadata;
+
+ private:
+  void read_metadata() {
+    std::size_t bytes = 0;
+    json_.read_object(detail::kMetadataKey, [&](const std::string& key) {
+      std::string value = json_.read_string(quote(key));
+      bytes += key.size() + value.size();
+      if (bytes > detail::kMaxMetadataBytes) {
+        json_.fail_at_value(
+            fmt::format("{} has {} bytes, needs at most {}", detail::kMetadataKey, bytes, detail::kMaxMetadataBytes));
+      }
+      metadata.emplace(key, std::move(value));
+    });
+  }
+
+  void read_entry(const std::string& name) {
+    if (has_control_character(name)) {
+      json_.fail_at_value(fmt::format("a tensor is named {}, needs a name without control characters", quote(name)));
+    }
+    if (entries.size() == detail::kMaxTensors) {
+      json_.fail_at_value(fmt::format("the file has more than {0} tensors, needs at most {0}", detail::kMaxTensors));
+    }
+    const std::string quoted = quote(name);
+    Entry entry;
+    entry.tensor.name = name;
+    bool has_dtype = false;
+    bool has_shape = false;
+    bool has_offsets = false;
+    json_.read_object(quoted, [&](const std::string& key) {
+      if (key == "dtype") {
+        entry.tensor.dtype = read_dtype(quoted);
+        has_dtype = true;
+      } else if (key == "shape") {
+        entry.tensor.shape = read_shape(quoted);
+        has_shape = true;
+      } else if (key == "data_offsets") {
+        std::tie(entry.begin, entry.end) = read_offsets(quoted);
+        has_offsets = true;
+      } else {
+        json_.skip();
+      }
+    });
+    check(has_dtype && has_shape && has_offsets, "{}: {} has no {}, needs dtype, shape and data_offsets", where_,
+          quoted,
+          !has_dtype   ? "dtype"
+          : !has_shape ? "shape"
+                       : "data_offsets");
+    check_size(entry, quoted);
+    entries.push_back(std::move(entry));
+  }
+
+  DType read_dtype(const std::string& quoted) {
+    const std::string name = json_.read_string(fmt::format("the dtype of {}", quoted));
+    std::string known;
+    for (const auto& info : kDTypes) {
+      if (info.name == name) return info.dtype;
+      known += known.empty() ? "" : ", ";
+      known += info.name;
+    }
+    json_.fail_at_value(fmt::format("the dtype of {} is {}, needs one of {}", quoted, quote(name), known));
+  }
+
+  std::vector<std::int64_t> read_shape(const std::string& quoted) {
+    std::vector<std::int64_t> shape;
+    json_.read_array(fmt::format("the shape of {}", quoted), [&] {
+      if (shape.size() == detail::kMaxDimensions) {
+        json_.fail_at_value(
+            fmt::format("{0} has more than {1} dimensions, needs at most {1}", quoted, detail::kMaxDimensions));
+      }
+      const std::uint64_t dimension = json_.read_whole_number(fmt::format("dimension {} of {}", shape.size(), quoted));
+      if (dimension > detail::kMaxDimension) {
+        json_.fail_at_value(fmt::format("dimension {} of {} is {}, needs at most {}", shape.size(), quoted, dimension,
+                                        detail::kMaxDimension));
+      }
+      shape.push_back(static_cast<std::int64_t>(dimension));
+    });
+    return shape;
+  }
+
+  std::pair<std::uint64_t, std::uint64_t> read_offsets(const std::string& quoted) {
+    std::uint64_t offsets[2] = {};
+    std::size_t count = 0;
+    json_.read_array(fmt::format("the data_offsets of {}", quoted), [&] {
+      if (count == 2) json_.fail_at_value(fmt::format("{} has more than two data_offsets, needs two", quoted));
+      offsets[count++] = json_.read_whole_number(fmt::format("a data offset of {}", quoted));
+    });
+    if (count != 2) json_.fail_at_value(fmt::format("{} has fewer than two data_offsets, needs two", quoted));
+    if (offsets[1] < offsets[0]) {
+      json_.fail_at_value(
+          fmt::format("{} has data_offsets {} and {}, needs the end last", quoted, offsets[0], offsets[1]));
+    }
+    return {offsets[0], offsets[1]};
+  }
+
+  void check_size(const Entry& entry, const std::string& quoted) const {
+    const std::string what = fmt::format("{}: the size of {}", where_, quoted);
+    std::uint64_t needed = 1;
+    for (const std::int64_t dimension : entry.tensor.shape) {
+      needed = checked_multiply(needed, static_cast<std::uint64_t>(dimension), what);
+    }
+    needed = checked_multiply(needed, dtype_size(entry.tensor.dtype), what);
+    check(entry.end - entry.begin == needed, "{}: {} has {} bytes, needs {} for {} of shape [{}]", where_, quoted,
+          entry.end - entry.begin, needed, dtype_name(entry.tensor.dtype), fmt::join(entry.tensor.shape, ", "));
+  }
+
+  const std::string& where_;
+  JsonScanner json_;
+};
+
+// Checks that the tensors lie one after another and fill the data without gaps or overlaps.
+void check_layout(const std::vector<Entry>& entries, std::uint64_t data_size, const std::string& where) {
+  std::uint64_t end = 0;
+  for (const Entry& entry : entries) {
+    check(entry.begin == end, "{}: {} begins at byte {} of the data, needs {}, where the tensor before it ends", where,
+          quote(entry.tensor.name), entry.begin, end);
+    end = entry.end;
+  }
+  check(end == data_size, "{}: the data has {} bytes, needs {}; the file {}", where, data_size, end,
+        data_size < end ? "is truncated, copy it again" : "has more than its tensors");
+}
+
+std::uint64_t read_header_size(std::span<const std::byte> bytes, const std::string& where) {
+  check(bytes.size() >= detail::kLengthBytes,
+        "{} has {} bytes, needs at least {}; it is truncated, or no safetensors file; copy it again", where,
+        bytes.size(), detail::kLengthBytes);
+  std::uint64_t size = 0;
+  for (std::size_t i = 0; i < detail::kLengthBytes; ++i) size |= std::to_integer<std::uint64_t>(bytes[i]) << (8 * i);
+  check(size <= detail::kMaxHeaderBytes, "{} has a header of {} bytes, needs at most {}; it is no safetensors file",
+        where, size, detail::kMaxHeaderBytes);
+  check(size <= bytes.size() - detail::kLengthBytes,
+        "{} has {} bytes after the header's length, needs {}; it is truncated, copy it again", where,
+        bytes.size() - detail::kLengthBytes, size);
+  return size;
+}
+
+}  // namespace
+
+std::string_view dtype_name(DType dtype) { return dtype_info(dtype).name; }
+std::size_t dtype_size(DType dtype) { return dtype_info(dtype).size; }
+
+SafetensorsFile::SafetensorsFile(std::string bytes, const std::string& where)
+    : bytes_(std::make_unique<const std::string>(std::move(bytes))) {
+  const std::span<const std::byte> file = std::as_bytes(std::span(*bytes_));
+  const std::uint64_t header_size = read_header_size(file, where);
+  const auto header = file.subspan(detail::kLengthBytes, header_size);
+  HeaderReader reader({reinterpret_cast<const char*>(header.data()), header.size()}, where);
+  reader.read();
+
+  auto& entries = reader.entries;
+  std::stable_sort(entries.begin(), entries.end(), [](const Entry& left, const Entry& right) {
+    return std::pair(left.begin, left.end) < std::pair(right.begin, right.end);
+  });
+  const auto data = file.subspan(detail::kLengthBytes + header_size);
+  check_layout(entries, data.size(), where);
+
+  tensors_.reserve(entries.size());
+  for (Entry& entry : entries) {
+    entry.tensor.bytes = data.subspan(entry.begin, entry.end - entry.begin);
+    tensors_.push_back(std::move(entry.tensor));
+  }
+  number_tensors();
+  metadata_ = std::move(reader.metadata);
+}
+
+void SafetensorsFile::number_tensors() {
+  for (std::size_t i = 0; i < tensors_.size(); ++i) index_of_.emplace(tensors_[i].name, i);
+}
+
+SafetensorsFile SafetensorsFile::list(std::vector<TensorInfo> tensors) {
+  SafetensorsFile file;
+  file.tensors_ = std::move(tensors);
+  file.number_tensors();
+  return file;
+}
+
+SafetensorsFile SafetensorsFile::open(const std::filesystem::path& path, std::string_view caller) {
+  return parse(read_file(path, caller, kAvailableMemory), path.string(), caller);
+}
+
+SafetensorsFile SafetensorsFile::parse(std::string bytes, std::string_view name, std::string_view caller) {
+  return {std::move(bytes), fmt::format("{}: {}", caller, name)};
+}
+
+const TensorInfo* SafetensorsFile::find(std::string_view name) const {
+  const auto found = index_of_.find(name);
+  return found == index_of_.end() ? nullptr : &tensors_[found->second];
+}
+
+}  // namespace edgewise

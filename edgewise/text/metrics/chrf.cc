@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/text/metrics/chrf.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <string_view>
+#include <vector>
+
+#include "edgewise/base/error.h"
+#include "edgewise/base/utf8.h"
+#include "edgewise/text/metrics/ngrams.h"
+#include "edgewise/text/unicode.h"
+
+namespace edgewise {
+namespace {
+
+constexpr std::size_t kCharacterOrder = 6;
+constexpr int kMaxWordOrder = 4;
+constexpr double kBeta = 2.0;
+
+bool is_ascii_punctuation(char character) {
+  constexpr std::string_view kPunctuation = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~";
+  return kPunctuation.find(character) != std::string_view::npos;
+}
+
+/// Splits a line into words, and one punctuation character off each word: its last character, or else its first.
+std::vector<std::string_view> split_chrf_words(std::string_view line) {
+  std::vector<std::string_view> words;
+  for (const std::string_view word : split_words(line)) {
+    const bool is_single = code_point_at(word, 0).size == word.size();
+    if (!is_single && is_ascii_punctuation(word.back())) {
+      words.push_back(word.substr(0, word.size() - 1));
+      words.push_back(word.substr(word.size() - 1));
+    } else if (!is_single && is_ascii_punctuation(word.front())) {
+      words.push_back(word.substr(0, 1));
+      words.push_back(word.substr(1));
+    } else {
+      words.push_back(word);
+    }
+  }
+  return words;
+}
+
+/// Counts n-grams over all lines, for each character order and then each word order.
+class NgramSums {
+ public:
+  explicit NgramSums(const ChrfOptions& options)
+      : options_(options), orders_(kCharacterOrder + static_cast<std::size_t>(options.word_order)) {}
+
+  void add(const std::string& hypothesis, const std::string& reference) {
+    if (options_.lower_case) {
+      add_cased(edgewise::lower_case(hypothesis), edgewise::lower_case(reference));
+    } else {
+      add_cased(hypothesis, reference);
+    }
+  }
+
+  double f_score() const {
+    double precision = 0.0;
+    double recall = 0.0;
+    int counted = 0;
+    for (const NgramMatches& order : orders_) {
+      if (order.hypothesis == 0 || order.reference == 0) continue;
+      precision += static_cast<double>(order.matches) / static_cast<double>(order.hypothesis);
+      recall += static_cast<double>(order.matches) / static_cast<double>(order.reference);
+      ++counted;
+    }
+    if (precision + recall == 0.0) return 0.0;
+    precision /= counted;
+    recall /= counted;
+    constexpr double kFactor = kBeta * kBeta;
+    return 100.0 * ((1.0 + kFactor) * precision * recall / (kFactor * precision + recall));
+  }
+
+ private:
+  void add_cased(std::string_view hypothesis, std::string_view reference) {
+    const NgramUnits hypothesis_characters = NgramUnits::from_characters(hypothesis);
+    const NgramUnits reference_characters = NgramUnits::from_characters(reference);
+    for (std::size_t n = 1; n <= kCharacterOrder; ++n) {
+      add_order(n - 1, match_ngrams(hypothesis_characters, reference_characters, n));
+    }
+    if (orders_.size() == kCharacterOrder) return;
+    const NgramUnits hypothesis_words = NgramUnits::from_words(split_chrf_words(hypothesis));
+    const NgramUnits reference_words = NgramUnits::from_words(split_chrf_words(reference));
+    for (std::size_t n = 1; kCharacterOrder + n <= orders_.size(); ++n) {
+      add_order(kCharacterOrder + n - 1, match_ngrams(hypothesis_words, reference_words, n));
+    }
+  }
+
+  /// Ignores n-grams of a hypothesis whose reference has no n-gram of this order, as sacreBLEU does.
+  void add_order(std::size_t index, const NgramMatches& line) {
+    orders_[index].hypothesis += line.reference > 0 ? line.hypothesis : 0;
+    orders_[index].reference += line.reference;
+    orders_[index].matches += line.matches;
+  }
+
+  ChrfOptions options_;
+  std::vector<NgramMatches> orders_;
+};
+
+}  // namespace
+
+std::string ChrfScore::format(int digits, std::string_view signature) const {
+  return fmt::format("{}{}{} = {:.{}f}", name, signature.empty() ? "" : "|", signature, score, digits);
+}
+
+ChrfScore chrf(std::span<const std::string> hypotheses, std::span<const std::string> references,
+               const ChrfOptions& options) {
+  check(options.word_order >= 0 && options.word_order <= kMaxWordOrder, "chrf: word_order is {}, needs 0 to {}",
+        options.word_order, kMaxWordOrder);
+  check_segments("chrf", hypotheses, references);
+  NgramSums sums(options);
+  for (std::size_t i = 0; i < hypotheses.size(); ++i) sums.add(hypotheses[i], references[i]);
+  return {sums.f_score(), fmt::format("chrF{:.0f}{}", kBeta, std::string(options.word_order, '+'))};
+}
+
+std::string chrf_signature(const ChrfOptions& options) {
+  return fmt::format("nrefs:1|case:{}|eff:yes|nc:{}|nw:{}|space:no|version:{}", options.lower_case ? "lc" : "mixed",
+                     kCharacterOrder, options.word_order, kMetricVersion);
+}
+
+}  // namespace edgewise

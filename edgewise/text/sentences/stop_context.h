@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string_view>
+
+#include "edgewise/text/sentences/abbreviation_rules.h"
+
+// Decides whether a stop mark ends a sentence. All functions look at a bounded number of characters before the mark,
+// and at the marks and the white space behind it.
+
+namespace edgewise {
+
+/// White space from the offset that read_gap is given.
+struct Gap {
+  std::size_t end = 0;
+  int line_breaks = 0;  // CR LF is one
+  bool has_tab = false;
+};
+
+Gap read_gap(std::string_view text, std::size_t begin);
+
+/// Returns the end of the mark of a list item and of the white space behind the mark at `begin`, which begins a line;
+/// `begin` if there is none.
+std::size_t skip_list_mark(std::string_view text, std::size_t begin);
+
+/// Stop marks and the closing quotes and brackets behind them: `…?!)` or `. »`.
+struct Stop {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+  int num_points = 0;        // full stops
+  bool is_ellipsis = false;  // whether it has several full stops, or `…`
+  bool is_clear = false;     // whether it has a mark other than `.` and `…`
+  bool is_wide = false;      // whether it has a mark that needs no white space behind it
+  bool has_closing = false;  // whether it has a closing quote or bracket
+};
+
+/// Reads the stop that begins at `begin`. A quote `"` behind white space belongs to the stop if `is_quote_open`.
+Stop read_stop(std::string_view text, std::size_t begin, bool is_quote_open);
+
+/// The sentence before a stop.
+struct SentenceContext {
+  std::size_t begin = 0;
+  std::optional<std::size_t> first_word = {};  // offset of the first letter or digit
+  bool begins_lowercase = false;
+  bool is_quote_open = false;  // whether it has an odd number of `"`
+};
+
+/// Returns whether the stop ends the sentence, which has a letter or a digit.
+bool is_sentence_end(std::string_view text, const Stop& stop, const SentenceContext& sentence,
+                     const AbbreviationRules& rules);
+
+}  // namespace edgewise

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/text/vocabulary/token_list.h"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "edgewise/base/error.h"
+#include "edgewise/base/utf8.h"
+#include "edgewise/text/vocabulary/sentencepiece_check.h"
+
+namespace edgewise {
+namespace {
+
+std::size_t index_of(char first) { return static_cast<unsigned char>(first); }
+
+/// Checks the values of a list, except that its tokens are distinct.
+class ListCheck {
+ public:
+  ListCheck(const TokenList& list, std::string_view where) : list_(list), rules_(list.rules), where_(where) {}
+
+  void run() const {
+    check_tokens();
+    check_special();
+    check_numbers("omitted", rules_.omitted);
+    check_numbers("forbidden", rules_.forbidden);
+    check_numbers("in_text", list_.in_text);
+    check(!std::ranges::binary_search(rules_.forbidden, rules_.special.end),
+          "{}: forbidden holds the end token {}, without which no output ends; take it out", where_,
+          rules_.special.end);
+    check_languages();
+  }
+
+ private:
+  void check_tokens() const {
+    check(!list_.tokens.empty(), "{}: tokens is empty, needs at least one", where_);
+    check(list_.tokens.size() <= kMaxPieces, "{} has {} tokens, needs at most {}", where_, list_.tokens.size(),
+          kMaxPieces);
+    for (std::size_t i = 0; i < list_.tokens.size(); ++i) {
+      if (list_.tokens[i].empty()) fail("{}: token {} is empty, needs a text", where_, i);
+      if (find_bad_utf8(list_.tokens[i])) {
+        fail("{}: token {} is {}, needs UTF-8", where_, i, quote(list_.tokens[i]));
+      }
+    }
+  }
+
+  void check_number(std::string_view what, std::int64_t token) const {
+    check(token >= 0 && token < std::ssize(list_.tokens), "{}: {} has the number {}, needs 0 to {}", where_, what,
+          token, list_.tokens.size() - 1);
+  }
+
+  void check_numbers(std::string_view what, const std::vector<std::int64_t>& numbers) const {
+    for (const std::int64_t number : numbers) check_number(what, number);
+    check(std::ranges::adjacent_find(numbers, std::greater_equal<>()) == numbers.end(),
+          "{}: {} holds numbers that do not ascend, needs ascending ones", where_, what);
+  }
+
+  void check_special() const {
+    const SpecialTokens& special = rules_.special;
+    check_number("padding", special.padding);
+    check_number("unknown", special.unknown);
+    check_number("begin", special.begin);
+    check_number("end", special.end);
+    check(special.unknown != special.padding && special.unknown != special.begin && special.unknown != special.end,
+          "{}: unknown is {}, which is another special token too, needs a token of its own", where_, special.unknown);
+  }
+
+  void check_languages() const {
+    const bool may_have_languages = rules_.language_place != LanguagePlace::kNone;
+    const bool must_have_languages = may_have_languages && rules_.language_place != LanguagePlace::kOutputBeforeInput;
+    check(may_have_languages || rules_.languages.empty(),
+          "{} has {} languages, but language_place is none; needs a place", where_, rules_.languages.size());
+    check(!must_have_languages || !rules_.languages.empty(),
+          "{} has no languages, but language_place is {}; needs at least one", where_,
+          enum_name(rules_.language_place));
+    for (const Language& language : rules_.languages) {
+      if (language.name.empty() || has_control_character(language.name)) {
+        fail("{}: a language is {}, needs a name without control characters", where_, quote(language.name));
+      }
+      check_number("a language", language.token);
+    }
+    check(
+        std::ranges::adjacent_find(rules_.languages, std::greater_equal<>(), &Language::name) == rules_.languages.end(),
+        "{}: languages do not ascend by name, needs ascending names", where_);
+  }
+
+  const TokenList& list_;
+  const SentenceRules& rules_;
+  std::string_view where_;
+};
+
+/// Returns for each token whether a piece of text may become the token: it may unless the token has another role.
+std::vector<bool> text_tokens(const TokenList& list) {
+  std::vector<bool> is_text(list.tokens.size(), true);
+  const auto exclude = [&](std::int64_t token) { is_text[static_cast<std::size_t>(token)] = false; };
+  const SpecialTokens& special = list.rules.special;
+  for (const std::int64_t token : {special.padding, special.unknown, special.begin, special.end}) exclude(token);
+  for (const std::int64_t token : list.rules.omitted) exclude(token);
+  for (const Language& language : list.rules.languages) exclude(language.token);
+  return is_text;
+}
+
+}  // namespace
+
+void NameMatcher::add(std::string_view name, std::int64_t token) {
+  std::vector<Name>& names = by_first_byte_[index_of(name.front())];
+  const auto shorter = std::ranges::find_if(names, [&](const Name& other) { return other.text.size() < name.size(); });
+  names.insert(shorter, {std::string(name), token});
+}
+
+std::optional<NameMatch> NameMatcher::find(std::string_view text, std::size_t begin) const {
+  for (; begin < text.size(); ++begin) {
+    for (const Name& name : by_first_byte_[index_of(text[begin])]) {
+      if (text.substr(begin).starts_with(name.text)) return NameMatch{begin, name.text.size(), name.token};
+    }
+  }
+  return std::nullopt;
+}
+
+TokenIndex::TokenIndex(TokenList list, std::string_view where) : list_(std::move(list)) {
+  ListCheck(list_, where).run();
+  token_of_.reserve(list_.tokens.size());
+  for (std::size_t i = 0; i < list_.tokens.size(); ++i) {
+    const auto [first, is_new] = token_of_.emplace(list_.tokens[i], static_cast<std::int64_t>(i));
+    if (!is_new) {
+      fail("{}: token {} is {}, which token {} is too; each is needed once", where, i, quote(list_.tokens[i]),
+           first->second);
+    }
+  }
+  for (const std::int64_t token : list_.in_text) names_.add(text_of(token), token);
+  const std::vector<bool> is_text = text_tokens(list_);
+  std::erase_if(token_of_, [&](const auto& entry) { return !is_text[static_cast<std::size_t>(entry.second)]; });
+}
+
+std::int64_t TokenIndex::find_piece(std::string_view piece) const {
+  const auto found = token_of_.find(piece);
+  return found != token_of_.end() ? found->second : list_.rules.special.unknown;
+}
+
+}  // namespace edgewise
