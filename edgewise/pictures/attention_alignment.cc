@@ -162,7 +162,7 @@ AlignmentPairs read_alignment_pairs(const std::string& file, std::string_view ca
     pairs.inputs.push_back(line.substr(0, middle));
     pairs.outputs.push_back(line.substr(middle + kSeparator.size()));
   }
-  check(!pairs.inputs.empty(), "{}: {} has no pair, at least one is needed", caller, file);
+  check(!pairs.inputs.empty(), "{}: {} has no pair, needs at least one", caller, file);
   return pairs;
 }
 
@@ -192,8 +192,7 @@ AlignmentReport align_words(const TranslationModel& model, const AlignmentPairs&
   const TokenTexts tokens = tokens_of(model, pairs.inputs[drawn], cross);
   const auto split = split_into_words(model, pairs.inputs[drawn], pairs.outputs[drawn], tokens);
   check(split || pairs.gold.empty(),
-        "{}: tokens of pair {} are not parts of its words, which gold counts; another pair is needed", caller,
-        drawn + 1);
+        "{}: tokens of pair {} are not parts of its words, which gold counts, needs another pair", caller, drawn + 1);
   const PairWords words = split ? *split : PairWords{tokens_as_words(tokens.input), tokens_as_words(tokens.output)};
 
   const TokenWords map_words = token_words(words, tokens, cross);
