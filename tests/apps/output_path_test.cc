@@ -122,7 +122,6 @@ TEST_F(OutputPath, OfAFileIsNotAnInput) {
   expect_unchanged(and_then({"in", "--prefix", "same", "--out", "same"}), "translate: same" + is_input);
   expect_unchanged(and_then({"in.part-00000-of-00002", "--shard", "0/2", "--out", "in"}),
                    "translate: in.part-00000-of-00002" + is_input);
-  expect_unchanged({"translate", "--merge", "2", "in", "--out", "in"}, "translate: in" + is_input);
   expect_unchanged({"score-pairs", "--model", "model", "in", "pairs.json", "--out", "pairs.json"},
                    "score-pairs: pairs.json" + is_input);
   expect_unchanged({"picture", "attention", "--model", "model", "--pairs", "pairs.json", "-o", "pairs.json"},

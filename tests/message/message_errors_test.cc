@@ -140,8 +140,8 @@ TEST_F(MessageErrors, NameTheColumnsThatAReduceFunctionReturnsDifferently) {
       reduce_error([&](const NodeBatch& nodes) {
         return Columns{{size_of(nodes) == 1 ? "a" : "b", nodes.data("x")}};
       }),
-      "update_all: a reduce function returned the columns 'a' for one in-degree and 'b' for another, the same are "
-      "needed");
+      "update_all: a reduce function returned the columns 'a' for one in-degree and 'b' for another, needs the "
+      "same");
   EXPECT_EQ(
       reduce_error([](const NodeBatch& nodes) {
         return Columns{{"a", nodes.mailbox("m")}};
