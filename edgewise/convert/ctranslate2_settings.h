@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "edgewise/convert/ctranslate2_variables.h"
+#include "edgewise/convert/ctranslate2_model.h"
 #include "edgewise/convert/json_settings.h"
 #include "edgewise/options/transformer_options.h"
 

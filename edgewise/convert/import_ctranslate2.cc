@@ -8,12 +8,12 @@
 #include "edgewise/base/error.h"
 #include "edgewise/base/files/files.h"
 #include "edgewise/base/utf8.h"
-#include "edgewise/convert/ctranslate2_layout.h"
-#include "edgewise/convert/ctranslate2_positions.h"
-#include "edgewise/convert/ctranslate2_search.h"
 #include "edgewise/convert/ctranslate2_settings.h"
 #include "edgewise/convert/ctranslate2_vocabulary.h"
-#include "edgewise/convert/importers.h"
+#include "edgewise/convert/foreign_search.h"
+#include "edgewise/convert/imported_model.h"
+#include "edgewise/convert/known_layouts.h"
+#include "edgewise/convert/position_tables.h"
 
 namespace edgewise {
 namespace {

@@ -50,6 +50,12 @@ std::string_view StoredTensors::keep(std::string bytes) {
   return *kept;
 }
 
+void StoredTensors::add(std::string name, std::vector<std::int64_t> shape, std::span<const float> elements) {
+  const std::string_view bytes =
+      keep(std::string(reinterpret_cast<const char*>(elements.data()), elements.size_bytes()));
+  tensors.push_back({std::move(name), DType::kF32, std::move(shape), std::as_bytes(std::span(bytes))});
+}
+
 void add_zeros(std::string name, std::vector<std::int64_t> shape, StoredTensors& tensors) {
   const std::string_view zeros = tensors.keep(std::string(checked_byte_size(DType::kF32, shape, name), '\0'));
   tensors.tensors.push_back({std::move(name), DType::kF32, std::move(shape), std::as_bytes(std::span(zeros))});

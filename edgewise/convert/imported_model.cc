@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "edgewise/convert/imported_model.h"
+
 #include <algorithm>
 
 #include "edgewise/base/config/config.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/files/directory.h"
 #include "edgewise/base/files/files.h"
-#include "edgewise/convert/importers.h"
 #include "edgewise/search/options.h"
 #include "edgewise/text/vocabulary/sentence_frame.h"
 #include "edgewise/translate/model_files.h"

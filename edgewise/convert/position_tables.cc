@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/convert/ctranslate2_positions.h"
+#include "edgewise/convert/position_tables.h"
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <utility>
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/utf8.h"
-#include "edgewise/convert/position_table.h"
 #include "edgewise/positions/position_formula.h"
 
 namespace edgewise {
@@ -20,24 +20,27 @@ const TensorInfo* find_table(const StoredTensors& stored, std::string_view name)
   return found == stored.tensors.end() ? nullptr : &*found;
 }
 
-void check_table(const TensorInfo& table, std::int64_t size, const std::string& where) {
-  check(table.shape.size() == 2 && table.shape[1] == size, "{}: {} has shape [{}], needs rows of {} elements", where,
-        quote(table.name), fmt::join(table.shape, ", "), size);
-}
-
-/// Adds the table that CTranslate2 computes. Its position p is position p - 1 of fairseq.
-void add_computed_table(std::string name, std::int64_t count, const TransformerOptions& options,
-                        StoredTensors& stored) {
-  const PositionFormula formula(options.size, PositionKind::kFairseq);
-  const auto size = static_cast<std::size_t>(options.size);
-  std::vector<float> table(static_cast<std::size_t>(count) * size);
-  for (std::int64_t p = 0; p < count; ++p) formula.write(p - 1, table.data() + static_cast<std::size_t>(p) * size);
-  const std::string_view bytes =
-      stored.keep(std::string(reinterpret_cast<const char*>(table.data()), table.size() * sizeof(float)));
-  stored.tensors.push_back({std::move(name), DType::kF32, {count, options.size}, std::as_bytes(std::span(bytes))});
-}
-
 }  // namespace
+
+std::vector<float> position_table(std::int64_t size, PositionKind kind, std::int64_t count, std::int64_t first) {
+  const PositionFormula formula(size, kind);
+  std::vector<float> table(static_cast<std::size_t>(count * size));
+  for (std::int64_t row = 0; row < count; ++row) formula.write(first + row, table.data() + row * size);
+  return table;
+}
+
+bool is_position_table(const TensorInfo& table, std::int64_t size, PositionKind kind) {
+  if (table.dtype != DType::kF32 || table.shape.size() != 2 || table.shape[1] != size) return false;
+  const PositionFormula formula(size, kind);
+  std::vector<float> row(static_cast<std::size_t>(size));
+  const std::size_t row_bytes = row.size() * sizeof(float);
+  for (std::int64_t position = 0; position < table.shape[0]; ++position) {
+    formula.write(position, row.data());
+    const auto stored = table.bytes.subspan(static_cast<std::size_t>(position) * row_bytes, row_bytes);
+    if (std::memcmp(row.data(), stored.data(), row_bytes) != 0) return false;
+  }
+  return true;
+}
 
 std::int64_t choose_ctranslate2_positions(StoredTensors& stored, TransformerOptions& options,
                                           const std::string& where) {
@@ -45,7 +48,9 @@ std::int64_t choose_ctranslate2_positions(StoredTensors& stored, TransformerOpti
   for (const char* name : {kInputEncodings, kOutputEncodings}) {
     const TensorInfo* table = find_table(stored, name);
     if (table == nullptr) continue;
-    check_table(*table, options.size, where);
+    check(table->shape.size() == 2 && table->shape[1] == options.size,
+          "{}: {} has shape [{}], needs rows of {} elements", where, quote(name), fmt::join(table->shape, ", "),
+          options.size);
     count = table->shape[0];
   }
   for (const char* name : {kInputEncodings, kOutputEncodings}) {
@@ -53,7 +58,8 @@ std::int64_t choose_ctranslate2_positions(StoredTensors& stored, TransformerOpti
     const bool has_formula = options.size % 2 == 0 && options.size >= smallest_position_size(PositionKind::kFairseq);
     check(has_formula, "{} has no tensor {}, needs one, because CTranslate2 computes no positions of size {}", where,
           quote(name), options.size);
-    add_computed_table(name, count, options, stored);
+    // Position p of CTranslate2 is position p - 1 of fairseq.
+    stored.add(name, {count, options.size}, position_table(options.size, PositionKind::kFairseq, count, -1));
   }
   const TensorInfo& input = *find_table(stored, kInputEncodings);
   const TensorInfo& output = *find_table(stored, kOutputEncodings);

@@ -3,11 +3,14 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "edgewise/convert/stored_tensor.h"
+#include "edgewise/text/vocabulary/token_list.h"
+#include "edgewise/text/vocabulary/vocabulary.h"
 #include "edgewise/translate/model_files.h"
 
-// Parameters in the form that exporters share.
+// Parameters and tokens in the form that exporters share.
 
 namespace edgewise {
 
@@ -27,10 +30,13 @@ enum class ExportedTypes { kStored, kF32 };
 /// beginning with `caller`, for parameters that do not fit the options.
 StoredTensors exported_parameters(const ModelFiles& model, ExportedTypes types, std::string_view caller);
 
-/// Returns a parameter, which must be there.
-const TensorInfo& find_parameter(const StoredTensors& parameters, std::string_view name);
+/// Returns the list of a mapped vocabulary.
+TokenList mapped_tokens(const Vocabulary& vocabulary);
 
-/// Returns whether elements [first, first + count) of a parameter are 0.
-bool are_zeros(const TensorInfo& parameter, std::int64_t first, std::int64_t count);
+/// Returns the texts of all tokens, by number.
+std::vector<std::string> all_tokens(const Vocabulary& vocabulary);
+
+/// Returns the bytes of a vocabulary's SentencePiece model.
+std::string piece_model(const Vocabulary& vocabulary);
 
 }  // namespace edgewise

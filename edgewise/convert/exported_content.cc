@@ -1,25 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/convert/exported_parameters.h"
+#include "edgewise/convert/exported_content.h"
 
 #include <algorithm>
 #include <utility>
-#include <vector>
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/files/json.h"
 #include "edgewise/base/files/stored_parameters.h"
-#include "edgewise/convert/parameter_list.h"
+#include "edgewise/convert/tensor_layout.h"
 
 namespace edgewise {
 namespace {
-
-void add_floats(const SafetensorsFile& file, const TensorInfo& stored, StoredTensors& exported) {
-  std::vector<float> values(stored.bytes.size() / dtype_size(stored.dtype));
-  read_values(file, stored, values);
-  const std::string_view bytes =
-      exported.keep(std::string(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)));
-  exported.tensors.push_back({stored.name, DType::kF32, stored.shape, std::as_bytes(std::span(bytes))});
-}
 
 bool is_attention_bias(std::string_view name) {
   return name.ends_with(".bias") && name.find("_attention.") != std::string_view::npos;
@@ -67,22 +58,24 @@ StoredTensors exported_parameters(const ModelFiles& model, ExportedTypes types, 
     if (is_float) {
       exported.tensors.push_back(stored);
     } else {
-      add_floats(model.parameters, stored, exported);
+      std::vector<float> values(stored.bytes.size() / dtype_size(stored.dtype));
+      read_values(model.parameters, stored, values);
+      exported.add(stored.name, stored.shape, values);
     }
   }
   return exported;
 }
 
-const TensorInfo& find_parameter(const StoredTensors& parameters, std::string_view name) {
-  const auto found = std::ranges::find(parameters.tensors, name, &TensorInfo::name);
-  check(found != parameters.tensors.end(), "find_parameter: there is no {}, needs one", name);
-  return *found;
+TokenList mapped_tokens(const Vocabulary& vocabulary) { return parse_token_list(vocabulary.serialize(), "the model"); }
+
+std::vector<std::string> all_tokens(const Vocabulary& vocabulary) {
+  std::vector<std::string> tokens;
+  for (std::int64_t i = 0; i < vocabulary.size(); ++i) tokens.emplace_back(vocabulary.token_text(i));
+  return tokens;
 }
 
-bool are_zeros(const TensorInfo& parameter, std::int64_t first, std::int64_t count) {
-  const std::vector<float> values = to_floats(parameter, "are_zeros");
-  const auto begin = values.begin() + first;
-  return std::all_of(begin, begin + count, [](float value) { return value == 0; });
+std::string piece_model(const Vocabulary& vocabulary) {
+  return vocabulary.kind() == VocabularyKind::kSentencePiece ? vocabulary.serialize() : vocabulary.serialize_pieces();
 }
 
 }  // namespace edgewise

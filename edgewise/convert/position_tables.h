@@ -3,11 +3,19 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "edgewise/convert/stored_tensor.h"
 #include "edgewise/options/transformer_options.h"
 
 namespace edgewise {
+
+/// Returns the vectors of positions first, first + 1, …: a matrix [count, size].
+std::vector<float> position_table(std::int64_t size, PositionKind kind, std::int64_t count, std::int64_t first = 0);
+
+/// Returns whether a tensor [positions, size] of F32 has the vectors of a formula of position vectors, which
+/// positions/position_formula.h defines, bit for bit.
+bool is_position_table(const TensorInfo& table, std::int64_t size, PositionKind kind);
 
 // The tables of position vectors of a CTranslate2 model.
 inline constexpr const char* kInputEncodings = "encoder/position_encodings/encodings";
