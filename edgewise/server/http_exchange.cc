@@ -4,7 +4,7 @@
 #include <boost/asio/post.hpp>
 #include <utility>
 
-#include "edgewise/server/http_error.h"
+#include "edgewise/server/http.h"
 
 namespace edgewise {
 

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/server/operation.h"
-
 #include <string>
 #include <vector>
 
 #include "edgewise/base/files/json.h"
 #include "edgewise/base/version.h"
-#include "edgewise/server/page.h"
-#include "edgewise/server/request_error.h"
-#include "edgewise/server/server_files.h"
+#include "edgewise/server/endpoints.h"
+#include "edgewise/server/http.h"
+#include "edgewise/server/served_files.h"
 
 namespace edgewise {
 namespace {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/server/page.h"
-
 #include <fmt/format.h>
 
 #include <array>
@@ -12,7 +10,8 @@
 #include "edgewise/base/error.h"
 #include "edgewise/base/files/json.h"
 #include "edgewise/base/sha256.h"
-#include "edgewise/server/server_page_files.h"
+#include "edgewise/server/endpoints.h"
+#include "edgewise/server/served_files.h"
 
 namespace edgewise {
 namespace {

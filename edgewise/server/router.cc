@@ -6,7 +6,6 @@
 
 #include "edgewise/base/files/json.h"
 #include "edgewise/base/stop_request.h"
-#include "edgewise/server/request_error.h"
 
 namespace edgewise {
 namespace {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -8,10 +10,24 @@
 #include <string_view>
 #include <vector>
 
+#include "edgewise/server/api_keys.h"
 #include "edgewise/server/http.h"
-#include "edgewise/server/server_state.h"
+#include "edgewise/server/metrics.h"
+#include "edgewise/server/model_registry.h"
+#include "edgewise/server/server_config.h"
 
 namespace edgewise {
+
+/// Options, models, logs and metrics, which the interfaces of a server share. The object must outlive all requests.
+struct ServerState {
+  ServerOptions options;
+  ModelRegistry& models;
+  std::function<void(std::string_view line)> log = {};  // receives errors; threads may call it at the same time
+  Metrics metrics = {};
+  ApiKeys keys = ApiKeys(options.api_keys, options.require_api_key);
+  std::atomic<std::int64_t> deepl_characters = 0;  // characters of texts that DeepL's interface has translated
+  std::atomic<bool> is_draining = false;           // whether the server is about to end and takes no more texts
+};
 
 /// Writes the body of an error as an interface writes it, in JSON.
 using ErrorBody = std::string (*)(std::string_view message);

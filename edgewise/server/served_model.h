@@ -56,4 +56,9 @@ std::shared_ptr<ServedModel> load_served_model(const ModelSpec& spec, Translator
 ModelLanguages select_languages(const std::vector<std::string>& codes, const std::vector<std::string>& names,
                                 const std::string& path);
 
+/// Returns the models in a folder, by their names: each of its folders, unless the name begins with a dot. A folder
+/// that is named by languages, such as en-de, has these languages, another one all languages that its model has. Throws
+/// Error for a folder that cannot be read.
+std::vector<ModelSpec> list_models(const std::string& folder);
+
 }  // namespace edgewise

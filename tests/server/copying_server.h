@@ -6,14 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "edgewise/server/deepl.h"
-#include "edgewise/server/libretranslate.h"
+#include "edgewise/server/endpoints.h"
 #include "edgewise/server/model_registry.h"
-#include "edgewise/server/native.h"
-#include "edgewise/server/operation.h"
-#include "edgewise/server/page.h"
 #include "edgewise/server/router.h"
-#include "edgewise/server/server_state.h"
 #include "tests/server/fake_exchange.h"
 #include "tests/translate/copying_model.h"
 

@@ -13,9 +13,7 @@
 #include "edgewise/base/device_failure.h"
 #include "edgewise/base/stop_request.h"
 #include "edgewise/base/version.h"
-#include "edgewise/server/access_log.h"
-#include "edgewise/server/cors.h"
-#include "edgewise/server/request_error.h"
+#include "edgewise/server/http.h"
 #include "tests/server/copying_server.h"
 
 namespace edgewise {
