@@ -41,7 +41,7 @@ bool are_equal(const TensorInfo* a, const TensorInfo* b) {
   return a->dtype == b->dtype && a->shape == b->shape && std::ranges::equal(a->bytes, b->bytes);
 }
 
-/// Changes the tensors of a model into those of its layout (ctranslate2_layout.h).
+/// Changes the tensors of a model into those of its layout (known_layouts.h).
 class TensorEditor {
  public:
   TensorEditor(StoredTensors& stored, TransformerOptions& options, const std::string& where)

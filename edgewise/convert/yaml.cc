@@ -102,7 +102,7 @@ class YamlReader {
     if (is_key_next()) {
       open_.back()->keys.push_back(std::move(text));
     } else {
-      add({.text = std::move(text), .is_plain = scalar.style == YAML_PLAIN_SCALAR_STYLE});
+      add({.text = std::move(text)});
     }
   }
 

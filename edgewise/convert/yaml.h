@@ -19,7 +19,6 @@ struct YamlValue {
 
   Kind kind = Kind::kScalar;
   std::string text = {};               // content of a scalar
-  bool is_plain = false;               // a scalar without quotes, which may be a number, truth value or null
   std::vector<std::string> keys = {};  // keys of a map, in the order of the file
   std::vector<YamlValue> items = {};   // elements of a list; values of a map, items[i] for keys[i]
   std::size_t line = 0;                // counted from 1

@@ -17,7 +17,7 @@
 #include "edgewise/server/request_fields.h"
 #include "edgewise/server/text_request.h"
 #include "edgewise/server/translation_endpoint.h"
-#include "edgewise/translate/translation_json.h"
+#include "edgewise/translate/translation.h"
 
 namespace edgewise {
 namespace {

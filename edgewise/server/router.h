@@ -39,7 +39,7 @@ std::string error_body(std::string_view message);
 ///
 /// A path that no handler has gets status 404, and another method 405 with `Allow`; HEAD is the same as GET, and the
 /// connection must leave out the body; OPTIONS is answered for all paths. An Error of a handler gets its status
-/// (request_error.h) and any other exception 500; StopException, because the client is gone, gets no response.
+/// (RequestError) and any other exception 500; StopException, because the client is gone, gets no response.
 class Router {
  public:
   explicit Router(ServerState& state) : state_(state) {}

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "edgewise/translate/translation_engine.h"
 #include "edgewise/translate/translation_service.h"
-#include "edgewise/translate/translator_options.h"
 
 namespace edgewise {
 
@@ -19,7 +19,7 @@ namespace edgewise {
 using ModelLanguages = std::map<std::string, std::string, std::less<>>;
 
 /// A model as the command line names it: `en-de=DIR`, `en+fr-*=DIR`, or `DIR`, which is `*-*=DIR`. A language whose
-/// code has a region or script is written with `_`: `pt_BR-en=DIR`. The name of a model (translate/model_names.h) may
+/// code has a region or script is written with `_`: `pt_BR-en=DIR`. The name of a model (translate/model_paths.h) may
 /// be a pair of languages: `en-de` is `en-de=en-de`, unless a file or directory has the path `en-de`.
 struct ModelSpec {
   std::vector<std::string> sources = {};  // codes; empty: all languages that the model has on this side

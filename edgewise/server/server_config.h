@@ -9,7 +9,7 @@
 #include "edgewise/base/config/fields.h"
 #include "edgewise/options/precision.h"
 #include "edgewise/server/http_server.h"
-#include "edgewise/translate/translator_options.h"
+#include "edgewise/translate/translation_engine.h"
 
 namespace edgewise {
 

@@ -7,9 +7,9 @@
 
 #include "edgewise/base/stop_request.h"
 #include "edgewise/base/utf8.h"
-#include "edgewise/translate/aligned_texts.h"
 #include "edgewise/translate/markup.h"
 #include "edgewise/translate/text_sentences.h"
+#include "edgewise/translate/text_translator.h"
 
 namespace edgewise {
 

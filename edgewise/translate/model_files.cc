@@ -17,7 +17,7 @@
 #include "edgewise/base/files/stored_parameters.h"
 #include "edgewise/base/sha256.h"
 #include "edgewise/base/utf8.h"
-#include "edgewise/translate/model_names.h"
+#include "edgewise/translate/model_paths.h"
 
 namespace edgewise {
 namespace {

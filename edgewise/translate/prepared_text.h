@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "edgewise/text/vocabulary/vocabulary.h"
-#include "edgewise/translate/known_characters.h"
+#include "edgewise/translate/fitted_text.h"
 
 // Takes the protected spans (text/sentences/protected_spans.h) out of a sentence before a model reads the sentence.
 

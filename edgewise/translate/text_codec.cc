@@ -12,8 +12,7 @@
 #include "edgewise/base/utf8.h"
 #include "edgewise/search/search.h"
 #include "edgewise/text/vocabulary/token_ranges.h"
-#include "edgewise/translate/capitals.h"
-#include "edgewise/translate/long_sentences.h"
+#include "edgewise/translate/fitted_text.h"
 #include "edgewise/translate/translated_part.h"
 
 namespace edgewise {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/translate/translation_json.h"
+#include "edgewise/translate/translation.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
