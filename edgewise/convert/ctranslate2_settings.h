@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <filesystem>
 #include <string>
-#include <string_view>
 
 #include "edgewise/convert/ctranslate2_model.h"
 #include "edgewise/convert/json_settings.h"

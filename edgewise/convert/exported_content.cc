@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/convert/exported_content.h"
 
-#include <algorithm>
-#include <utility>
-
 #include "edgewise/base/error.h"
 #include "edgewise/base/files/json.h"
 #include "edgewise/base/files/stored_parameters.h"

@@ -5,7 +5,7 @@
 
 #include "edgewise/search/options.h"
 
-// What other systems say about search in their files, and what they do without.
+// The options of search in the files of other systems.
 
 namespace edgewise {
 

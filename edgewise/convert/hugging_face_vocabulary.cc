@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <map>
-#include <memory>
 #include <utility>
 
 #include "edgewise/base/config/parse_number.h"
@@ -83,6 +82,12 @@ SpecialTokens special_tokens(const HuggingFaceConfig& config) {
   return {.padding = config.padding, .begin = config.begin, .end = config.end};
 }
 
+/// Returns the member `content` of a token that is an object, or else the token.
+const JsonValue& content_of(const JsonValue& token) {
+  const auto content = token.members.find("content");
+  return content == token.members.end() ? token : content->second;
+}
+
 /// The settings of a tokenizer: tokenizer_config.json and, for the list of additional tokens, special_tokens_map.json.
 class TokenizerSettings {
  public:
@@ -140,8 +145,7 @@ class TokenizerSettings {
   static std::vector<std::string> token_texts(const JsonSettings& settings, const char* key, const JsonValue& list) {
     std::vector<std::string> texts;
     for (const JsonValue& item : list.items) {
-      const auto content = item.members.find("content");
-      const JsonValue& text = content == item.members.end() ? item : content->second;
+      const JsonValue& text = content_of(item);
       if (text.kind != JsonKind::kString) settings.refuse(key, describe(list), "a list of tokens");
       texts.push_back(text.text);
     }
@@ -156,10 +160,10 @@ class TokenizerSettings {
 std::string token_name(const JsonSettings& settings, const std::string& key, std::string_view by_default) {
   const JsonValue* value = settings.find(key);
   if (value == nullptr) return std::string(by_default);
-  if (value->kind == JsonKind::kString) return value->text;
-  const auto content = value->members.find("content");
-  if (content == value->members.end()) settings.refuse(key, describe(*value), "the name of a token");
-  return content->second.text;
+  const JsonValue& content = content_of(*value);
+  if (&content == value && value->kind != JsonKind::kString)
+    settings.refuse(key, describe(*value), "the name of a token");
+  return content.text;
 }
 
 /// Throws Error unless `tokens` have, at the number of a special token, the name that the tokenizer uses for it.

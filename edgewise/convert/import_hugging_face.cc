@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <array>
-#include <utility>
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/files/files.h"

@@ -79,9 +79,7 @@ Tying read_tying(const YamlSettings& settings) {
   const bool is_output = settings.boolean("tied-embeddings", false);
   const bool is_source = settings.boolean("tied-embeddings-src", false);
   if (settings.boolean("tied-embeddings-all", false)) return Tying::kAll;
-  if (is_source) {
-    settings.refuse("tied-embeddings-src", "true", "false, or tied-embeddings-all");
-  }
+  if (is_source) settings.refuse("tied-embeddings-src", "true", "false, or tied-embeddings-all");
   return is_output ? Tying::kOutput : Tying::kNone;
 }
 

@@ -2,9 +2,7 @@
 #include "edgewise/convert/position_tables.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
-#include <utility>
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/utf8.h"

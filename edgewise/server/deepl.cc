@@ -142,16 +142,11 @@ void handle_usage(ServerState& state, HttpExchange& exchange) {
 
 }  // namespace
 
-void add_deepl(Router& router, ServerState& state) {
-  const auto add = [&](const std::string& method, const std::string& path,
-                       void (*handle)(ServerState&, HttpExchange&)) {
-    router.add(
-        method, path, [&state, handle](const auto& exchange) { handle(state, *exchange); }, message_body);
-  };
-  add("POST", "/v2/translate", handle_deepl_translate);
+void add_deepl(Router& router) {
+  router.add("POST", "/v2/translate", handle_deepl_translate, message_body);
   for (const char* method : {"GET", "POST"}) {
-    add(method, "/v2/languages", handle_deepl_languages);
-    add(method, "/v2/usage", handle_usage);
+    router.add(method, "/v2/languages", handle_deepl_languages, message_body);
+    router.add(method, "/v2/usage", handle_usage, message_body);
   }
 }
 

@@ -10,12 +10,12 @@ namespace edgewise {
 /// Adds the interface of LibreTranslate 1.9, with its fields, error texts and status codes: /translate, /detect,
 /// /languages, /frontend/settings, and /translate_file, which refuses files. Differences: a beam of one model limits
 /// the alternatives; HTML keeps its entities, where LibreTranslate writes characters such as `<`, which end the text.
-void add_libretranslate(Router& router, ServerState& state);
+void add_libretranslate(Router& router);
 
 /// Adds the interface of DeepL's API, version 2: /v2/translate, /v2/languages and /v2/usage. A formality that must be
 /// followed, a glossary and tag_handling=xml get status 400; context, preferred formality and preserve_formatting have
 /// no effect. /v2/usage counts the characters of all clients since the server's start.
-void add_deepl(Router& router, ServerState& state);
+void add_deepl(Router& router);
 
 /// Adds /v1/translate, the interface with everything that a model says.
 ///
@@ -23,21 +23,21 @@ void add_deepl(Router& router, ServerState& state);
 /// (end, space), `alternatives`, `attention` (true: with attention weights), `token_ranges` (true: with the bytes of
 /// each token), `stream`. The key is in the header `Authorization: Bearer KEY`. The response has `target` and
 /// `translations`: for each text its `source`, `confidence` if the source is detected, `text`, `alternatives` and
-/// `sentences`. A sentence has its bytes [begin, end) in the input and in the translated text, and the members of
-/// add_translation. After two models, the input of a sentence is in the text between them, `intermediate`. The
+/// `sentences`. A sentence has its bytes [begin, end) in the input and in the translated text, and the members that
+/// add_translation adds. After two models, the input of a sentence is in the text between them, `intermediate`. The
 /// ranges of tokens begin at the first byte of the sentence: `input_token_ranges` of a sentence, and `token_ranges` of
 /// an output.
 ///
-/// With `stream` true, the response is a stream of server-sent events: `sentence` with the members of
-/// add_translation for each sentence as soon as it is translated, with the number of its `text` and its `number`
-/// among the translated sentences of the text; then `result`, in which each translated sentence has its `number` in
+/// With `stream` true, the response is a stream of server-sent events: `sentence` with these members
+/// for each sentence as soon as it is translated, with the number of its `text` and its `number` among the translated
+/// sentences of the text; then `result`, in which each translated sentence has its `number` in
 /// place of what its event has; or `error` with its `status`.
-void add_native(Router& router, ServerState& state);
+void add_native(Router& router);
 
 /// Adds the endpoints of operators and tools: /health, whether the process answers; /ready, whether the server takes
 /// more texts, or else status 503; /metrics, for Prometheus; /spec, the interfaces as OpenAPI, or as a page for
 /// browsers.
-void add_operation(Router& router, ServerState& state);
+void add_operation(Router& router);
 
 /// Returns whether a request asks for the state of the server: /health, /ready and /metrics are answered at all times.
 bool is_probe(const HttpRequest& request);
@@ -48,7 +48,7 @@ bool is_probe(const HttpRequest& request);
 ///
 /// A Content-Security-Policy limits the page to files and requests of this server. Browsers check on each visit that
 /// their copy of a file is current, by its ETag; an unchanged file is answered with status 304.
-void add_page(Router& router, ServerState& state);
+void add_page(Router& router);
 
 /// Answers with the page that describes the interfaces, which is also at `/docs`.
 void respond_docs(HttpExchange& exchange);

@@ -7,10 +7,7 @@
 #include <boost/beast/ssl.hpp>
 #include <chrono>
 #include <deque>
-#include <exception>
-#include <memory>
 #include <optional>
-#include <string>
 #include <utility>
 
 #include "edgewise/server/http.h"

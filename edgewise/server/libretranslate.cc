@@ -139,17 +139,14 @@ void handle_settings(ServerState& state, HttpExchange& exchange) {
 
 }  // namespace
 
-void add_libretranslate(Router& router, ServerState& state) {
-  const auto add = [&](const std::string& method, const std::string& path,
-                       void (*handle)(ServerState&, HttpExchange&)) {
-    router.add(method, path, [&state, handle](const auto& exchange) { handle(state, *exchange); });
-  };
-  add("POST", "/translate", handle_translate);
-  add("POST", "/detect", handle_detect);
-  add("GET", "/languages", handle_languages);
-  add("GET", "/frontend/settings", handle_settings);
-  add("POST", "/translate_file",
-      [](ServerState&, HttpExchange&) { throw RequestError(403, "Files translation are disabled on this server."); });
+void add_libretranslate(Router& router) {
+  router.add("POST", "/translate", handle_translate);
+  router.add("POST", "/detect", handle_detect);
+  router.add("GET", "/languages", handle_languages);
+  router.add("GET", "/frontend/settings", handle_settings);
+  router.add("POST", "/translate_file", [](ServerState&, HttpExchange&) {
+    throw RequestError(403, "Files translation are disabled on this server.");
+  });
 }
 
 }  // namespace edgewise

@@ -239,8 +239,6 @@ void handle_native_translate(ServerState& state, HttpExchange& exchange) {
 
 }  // namespace
 
-void add_native(Router& router, ServerState& state) {
-  router.add("POST", "/v1/translate", [&state](const auto& exchange) { handle_native_translate(state, *exchange); });
-}
+void add_native(Router& router) { router.add("POST", "/v1/translate", handle_native_translate); }
 
 }  // namespace edgewise

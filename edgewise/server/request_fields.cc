@@ -6,7 +6,6 @@
 #include "edgewise/base/files/json.h"
 #include "edgewise/base/files/json_scanner.h"
 #include "edgewise/base/utf8.h"
-#include "edgewise/server/form_fields.h"
 
 namespace edgewise {
 namespace {

@@ -44,8 +44,11 @@ class Router {
  public:
   explicit Router(ServerState& state) : state_(state) {}
 
-  /// Adds the handler of a path and a method, GET or POST. The handler answers before it returns.
-  void add(const std::string& method, const std::string& path, HttpHandler handler, ErrorBody error = error_body);
+  /// Answers a request, in this thread.
+  using Handler = std::function<void(ServerState& state, HttpExchange& exchange)>;
+
+  /// Adds the handler of a path and a method, GET or POST.
+  void add(const std::string& method, const std::string& path, Handler handler, ErrorBody error = error_body);
 
   /// The methods of each path.
   std::map<std::string, std::vector<std::string>> endpoints() const;
@@ -59,7 +62,7 @@ class Router {
 
  private:
   struct Endpoint {
-    HttpHandler handler;
+    Handler handler;
     ErrorBody error;
   };
   using Methods = std::map<std::string, Endpoint, std::less<>>;

@@ -5,11 +5,9 @@
 #include <iterator>
 #include <utility>
 
-#include "edgewise/base/stop_request.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/translate/markup.h"
 #include "edgewise/translate/text_sentences.h"
-#include "edgewise/translate/text_translator.h"
 
 namespace edgewise {
 

@@ -64,11 +64,11 @@ class TranslationServer::Implementation {
         models_(parse_specs(checked(config).server.models), std::move(loader), config.server.pivot, logs_.report),
         state_{.options = config.server, .models = models_, .log = logs_.report},
         router_(state_) {
-    add_libretranslate(router_, state_);
-    add_deepl(router_, state_);
-    add_native(router_, state_);
-    add_operation(router_, state_);
-    add_page(router_, state_);
+    add_libretranslate(router_);
+    add_deepl(router_);
+    add_native(router_);
+    add_operation(router_);
+    add_page(router_);
     http_.emplace(http_options(config),
                   HttpHandlers{.answer = [this](const auto& exchange) { router_.handle(exchange); },
                                .is_probe = is_probe,

@@ -12,7 +12,6 @@
 #include "edgewise/base/escape_html.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/text/sentences/protected_spans.h"
-#include "edgewise/translate/html/html_document.h"
 #include "edgewise/translate/html/html_elements.h"
 #include "edgewise/translate/html/html_paragraph.h"
 #include "edgewise/translate/markup_places.h"

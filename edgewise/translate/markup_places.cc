@@ -2,7 +2,6 @@
 #include "edgewise/translate/markup_places.h"
 
 #include <algorithm>
-#include <numeric>
 #include <optional>
 #include <tuple>
 

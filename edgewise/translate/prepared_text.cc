@@ -2,7 +2,6 @@
 #include "edgewise/translate/prepared_text.h"
 
 #include <algorithm>
-#include <span>
 
 #include "edgewise/base/utf8.h"
 #include "edgewise/text/sentences/protected_spans.h"

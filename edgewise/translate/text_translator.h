@@ -75,7 +75,7 @@ using TextSink = std::function<void(std::string_view text, int sentences)>;
 void translate_text(Translator& translator, const TextSource& next, const TextSink& take, const TextOptions& options,
                     const std::function<void()>& interrupt = {});
 
-/// Translates texts of one line each sentence by sentence (text_translator.h), with alignments, for translate_markup.
+/// Translates texts of one line each sentence by sentence, with alignments, for translate_markup.
 /// The language of the texts is that of TextOptions; empty: the translator's input language. Throws Error if the
 /// translator was made without TranslatorOptions::alignment, and as Translator::translate does.
 std::vector<AlignedTranslation> translate_aligned(Translator& translator, std::span<const std::string> texts,

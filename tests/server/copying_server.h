@@ -47,11 +47,11 @@ class CopyingServer {
       : registry(parse_specs(models), std::move(loader), options.pivot),
         state{.options = std::move(options), .models = registry},
         router(state) {
-    add_libretranslate(router, state);
-    add_deepl(router, state);
-    add_native(router, state);
-    add_operation(router, state);
-    add_page(router, state);
+    add_libretranslate(router);
+    add_deepl(router);
+    add_native(router);
+    add_operation(router);
+    add_page(router);
   }
 
   HttpResponse respond(HttpRequest request) {

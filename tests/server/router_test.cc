@@ -63,7 +63,7 @@ TEST(Router, AnswersTheErrorsOfHandlers) {
   std::string log;
   server.state.log = [&](std::string_view line) { log += line; };
   const auto add = [&](const std::string& path, auto function) {
-    server.router.add("GET", path, [function](const auto&) { function(); });
+    server.router.add("GET", path, [function](ServerState&, HttpExchange&) { function(); });
   };
   add("/error", [] { fail("x: a is 1, needs 2"); });
   add("/request-error", [] { throw RequestError(418, "tea", {{"Retry-After", "3"}}); });

@@ -8,7 +8,6 @@
 #include <unordered_set>
 #include <utility>
 
-#include "edgewise/base/ascii.h"
 #include "edgewise/base/escape_html.h"
 #include "edgewise/text/sentences/protected_spans.h"
 #include "edgewise/translate/html/element_stack.h"

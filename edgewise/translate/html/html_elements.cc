@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <charconv>
 #include <unordered_map>
-#include <utility>
 
 #include "edgewise/base/ascii.h"
 #include "edgewise/base/escape_html.h"
