@@ -43,8 +43,6 @@ class YamlSettings {
   /// Errors begin with `where`. Throws Error unless the file is a map.
   YamlSettings(YamlValue file, std::string where);
 
-  const std::string& where() const { return where_; }
-
   // Return the value of a key, or `by_default` if the file lacks the key. Throw Error for a value of another type.
   std::string text(const std::string& key, std::string_view by_default) const;
   std::int64_t whole_number(const std::string& key, std::int64_t by_default) const;

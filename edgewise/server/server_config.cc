@@ -17,15 +17,6 @@ void check_server_options(const ServerOptions& options) {
         "server: server.pivot is {}, needs a code such as en", quote(options.pivot));
 }
 
-TranslatorOptions ServedTranslationOptions::translator_options() const {
-  return {.device = device,
-          .precision = precision,
-          .beam = beam,
-          .capacity = {.sentences = batch_sentences, .tokens = batch_tokens},
-          .workers = workers,
-          .protect = protect};
-}
-
 void check_server_config(const ServerConfig& config) {
   check_ranges(config, "server");
   check_server_options(config.server);

@@ -2,12 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "edgewise/base/config/fields.h"
-#include "edgewise/options/precision.h"
 #include "edgewise/server/http_server.h"
 #include "edgewise/translate/translation_engine.h"
 
@@ -71,36 +69,29 @@ void check_server_options(const ServerOptions& options);
 
 /// The section [translation] of a server's config: how all models translate.
 struct ServedTranslationOptions {
-  std::string device = "cpu";
-  RuntimePrecision precision = RuntimePrecision::kFp32;
-  std::optional<std::int64_t> beam = {};
-  std::int64_t batch_sentences = SearchCapacity().sentences;
-  std::int64_t batch_tokens = SearchCapacity().tokens;
-  int workers = 1;
-  bool protect = TranslatorOptions().protect;
+  TranslatorOptions translator = {};
 
   template <class Self, class Field>
   static void list_fields(Self& self, Field&& field) {
     field(
-        "device", self.device,
+        "device", self.translator.device,
         "where translating computes: cpu; cuda, the first GPU; cuda:N, the GPU number N; or auto, a GPU if one can be "
         "used");
-    field("precision", self.precision, "number format of matrix products");
-    field("beam", self.beam, "hypotheses in the beam; none: as the config of each model says",
+    field("precision", self.translator.precision, "number format of matrix products");
+    field("beam", self.translator.beam, "hypotheses in the beam; none: as the config of each model says",
           range_of<SearchOptions>("beam"));
-    field("batch_sentences", self.batch_sentences, "most sentences that a worker translates at a time",
+    field("batch_sentences", self.translator.capacity.sentences, "most sentences that a worker translates at a time",
           range_of<TranslatorOptions>("batch_sentences"));
-    field("batch_tokens", self.batch_tokens, "most input tokens that a worker translates at a time; 0: no limit",
+    field("batch_tokens", self.translator.capacity.tokens,
+          "most input tokens that a worker translates at a time; 0: no limit",
           range_of<TranslatorOptions>("batch_tokens"));
-    field("workers", self.workers, "searches of each model that run in parallel and share the threads",
+    field("workers", self.translator.workers, "searches of each model that run in parallel and share the threads",
           range_of<TranslatorOptions>("workers"));
     field(
-        "protect", self.protect,
+        "protect", self.translator.protect,
         "keep addresses, placeholders, long numbers, emoji and code of a sentence byte for byte, and remove invisible "
         "characters");
   }
-
-  TranslatorOptions translator_options() const;
 };
 
 /// The config of a translation server, SERVER.toml.

@@ -144,8 +144,7 @@ class TranslationServer::Implementation {
 };
 
 TranslationServer::TranslationServer(const ServerConfig& config, ServerLogs logs)
-    : TranslationServer(config, std::move(logs),
-                        make_model_loader(config.translation.translator_options(), config.server)) {}
+    : TranslationServer(config, std::move(logs), make_model_loader(config.translation.translator, config.server)) {}
 
 TranslationServer::TranslationServer(const ServerConfig& config, ServerLogs logs, ModelLoader loader)
     : implementation_(std::make_unique<Implementation>(config, std::move(logs), std::move(loader))) {}
