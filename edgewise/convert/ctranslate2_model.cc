@@ -109,21 +109,6 @@ class Ctranslate2Reader {
   ByteReader reader_;
 };
 
-}  // namespace
-
-Ctranslate2Model read_ctranslate2(const std::filesystem::path& path, std::string_view caller) {
-  return parse_ctranslate2(read_file(path, caller, kAvailableMemory), path.string(), caller);
-}
-
-Ctranslate2Model parse_ctranslate2(std::string bytes, std::string_view name, std::string_view caller) {
-  const std::string where = fmt::format("{}: {}", caller, name);
-  Ctranslate2Model model;
-  Ctranslate2Reader(model.variables.keep(std::move(bytes)), where).read(model);
-  return model;
-}
-
-namespace {
-
 constexpr std::string_view kWriteCtranslate2 = "serialize_ctranslate2";
 
 template <std::unsigned_integral Number>
@@ -159,30 +144,6 @@ std::uint32_t checked_count(const Range& range, std::string_view what) {
         range.size(), detail::kMaxTensors);
   return static_cast<std::uint32_t>(range.size());
 }
-
-}  // namespace
-
-std::string serialize_ctranslate2(std::string_view specification, std::uint32_t revision,
-                                  std::span<const TensorInfo> variables, std::span<const Ctranslate2Alias> aliases) {
-  check_ctranslate2_names(variables, aliases, kWriteCtranslate2);
-  std::size_t size = 1024;
-  for (const TensorInfo& variable : variables) size += variable.bytes.size() + variable.name.size() + 64;
-  std::string file;
-  file.reserve(size);
-  append_number(file, kCtranslate2Version);
-  append_string(file, specification);
-  append_number(file, revision);
-  append_number(file, checked_count(variables, "variables"));
-  for (const TensorInfo& variable : variables) append_variable(file, variable);
-  append_number(file, checked_count(aliases, "aliases"));
-  for (const Ctranslate2Alias& alias : aliases) {
-    append_string(file, alias.name);
-    append_string(file, alias.variable);
-  }
-  return file;
-}
-
-namespace {
 
 constexpr float kOldInt16Scale = 1000;  // scale of models that store none
 
@@ -301,6 +262,37 @@ void rename_old_variables(std::vector<TensorInfo>& variables) {
 }
 
 }  // namespace
+
+Ctranslate2Model read_ctranslate2(const std::filesystem::path& path, std::string_view caller) {
+  return parse_ctranslate2(read_file(path, caller, kAvailableMemory), path.string(), caller);
+}
+
+Ctranslate2Model parse_ctranslate2(std::string bytes, std::string_view name, std::string_view caller) {
+  const std::string where = fmt::format("{}: {}", caller, name);
+  Ctranslate2Model model;
+  Ctranslate2Reader(model.variables.keep(std::move(bytes)), where).read(model);
+  return model;
+}
+
+std::string serialize_ctranslate2(std::string_view specification, std::uint32_t revision,
+                                  std::span<const TensorInfo> variables, std::span<const Ctranslate2Alias> aliases) {
+  check_ctranslate2_names(variables, aliases, kWriteCtranslate2);
+  std::size_t size = 1024;
+  for (const TensorInfo& variable : variables) size += variable.bytes.size() + variable.name.size() + 64;
+  std::string file;
+  file.reserve(size);
+  append_number(file, kCtranslate2Version);
+  append_string(file, specification);
+  append_number(file, revision);
+  append_number(file, checked_count(variables, "variables"));
+  for (const TensorInfo& variable : variables) append_variable(file, variable);
+  append_number(file, checked_count(aliases, "aliases"));
+  for (const Ctranslate2Alias& alias : aliases) {
+    append_string(file, alias.name);
+    append_string(file, alias.variable);
+  }
+  return file;
+}
 
 Ctranslate2Variables take_ctranslate2_variables(Ctranslate2Model model, const std::string& where) {
   std::vector<TensorInfo>& variables = model.variables.tensors;

@@ -174,22 +174,6 @@ std::string describe_forbidden_tokens(const Vocabulary& vocabulary) {
                      more > 0 ? fmt::format(" and {} more", more) : "");
 }
 
-}  // namespace
-
-std::vector<std::string> left_out_options(const ModelFiles& model, ExportFormat format) {
-  const std::set<std::string> names = LeftOutOptions(model, format).run();
-  std::vector<std::string> list;
-  for (const auto& [option, value] : settings_of(model.experiment)) {
-    if (names.contains(option)) list.push_back(fmt::format("{}={}", option, value));
-  }
-  const Vocabulary& output = *model.codec.vocabularies.output;
-  const bool has_forbidden = format == ExportFormat::kCtranslate2 && !output.rules().forbidden.empty();
-  if (has_forbidden) list.push_back(describe_forbidden_tokens(output));
-  return list;
-}
-
-namespace {
-
 std::map<std::string, std::string> exported_files(const ModelFiles& model, ExportFormat format,
                                                   std::string_view caller) {
   switch (format) {
@@ -203,6 +187,18 @@ std::map<std::string, std::string> exported_files(const ModelFiles& model, Expor
 }
 
 }  // namespace
+
+std::vector<std::string> left_out_options(const ModelFiles& model, ExportFormat format) {
+  const std::set<std::string> names = LeftOutOptions(model, format).run();
+  std::vector<std::string> list;
+  for (const auto& [option, value] : settings_of(model.experiment)) {
+    if (names.contains(option)) list.push_back(fmt::format("{}={}", option, value));
+  }
+  const Vocabulary& output = *model.codec.vocabularies.output;
+  const bool has_forbidden = format == ExportFormat::kCtranslate2 && !output.rules().forbidden.empty();
+  if (has_forbidden) list.push_back(describe_forbidden_tokens(output));
+  return list;
+}
 
 void export_model(const ModelFiles& model, ExportFormat format, const std::filesystem::path& destination,
                   std::string_view caller) {

@@ -25,31 +25,6 @@ std::string language_name(const std::string& token) {
   return is_marked ? token.substr(2, token.size() - 4) : token;
 }
 
-}  // namespace
-
-std::vector<std::string> nllb_tokens(const PieceCodec& pieces) {
-  constexpr std::size_t kSpecialPieces = 3;
-  std::vector<std::string> tokens = {"<s>", "<pad>", "</s>", std::string(kUnknownToken)};
-  for (std::size_t i = kSpecialPieces; i < pieces.pieces().size(); ++i) tokens.push_back(pieces.pieces()[i].text);
-  return tokens;
-}
-
-TokenListBuilder multilingual_list(const MultilingualTokens& tokens, std::int64_t size, const SpecialTokens& special,
-                                   std::string where) {
-  TokenListBuilder builder(tokens.listed, size, special, kUnknownToken, std::move(where));
-  SentenceRules& rules = builder.list().rules;
-  builder.list().text = tokens.is_nllb ? TokenText::kMetaspace : TokenText::kPieces;
-  builder.add_special("<s>");
-  for (const std::string& token : tokens.added) {
-    const std::int64_t number = builder.add_special(token);
-    if (is_language(token)) rules.languages.push_back({language_name(token), number});
-  }
-  rules.language_place = tokens.place;
-  return builder;
-}
-
-namespace {
-
 namespace fs = std::filesystem;
 
 constexpr std::string_view kMask = "<mask>";
@@ -238,6 +213,27 @@ void use_forced_language(const HuggingFaceConfig& config, const std::string& whe
 }
 
 }  // namespace
+
+std::vector<std::string> nllb_tokens(const PieceCodec& pieces) {
+  constexpr std::size_t kSpecialPieces = 3;
+  std::vector<std::string> tokens = {"<s>", "<pad>", "</s>", std::string(kUnknownToken)};
+  for (std::size_t i = kSpecialPieces; i < pieces.pieces().size(); ++i) tokens.push_back(pieces.pieces()[i].text);
+  return tokens;
+}
+
+TokenListBuilder multilingual_list(const MultilingualTokens& tokens, std::int64_t size, const SpecialTokens& special,
+                                   std::string where) {
+  TokenListBuilder builder(tokens.listed, size, special, kUnknownToken, std::move(where));
+  SentenceRules& rules = builder.list().rules;
+  builder.list().text = tokens.is_nllb ? TokenText::kMetaspace : TokenText::kPieces;
+  builder.add_special("<s>");
+  for (const std::string& token : tokens.added) {
+    const std::int64_t number = builder.add_special(token);
+    if (is_language(token)) rules.languages.push_back({language_name(token), number});
+  }
+  rules.language_place = tokens.place;
+  return builder;
+}
 
 HuggingFaceVocabulary read_hugging_face_vocabulary(const fs::path& directory, const HuggingFaceConfig& config,
                                                    std::string_view caller) {

@@ -109,14 +109,6 @@ class Ctranslate2Layout : public LayoutBuilder {
   }
 };
 
-}  // namespace
-
-std::vector<TensorLayout> ctranslate2_layout(const TransformerOptions& options) {
-  return Ctranslate2Layout(options).run();
-}
-
-namespace {
-
 class HuggingFaceLayout : public LayoutBuilder {
  public:
   HuggingFaceLayout(const TransformerOptions& options, const HuggingFaceEmbeddings& embeddings, bool has_output_bias)
@@ -167,15 +159,6 @@ class HuggingFaceLayout : public LayoutBuilder {
   const HuggingFaceEmbeddings& embeddings_;
   bool has_output_bias_;
 };
-
-}  // namespace
-
-std::vector<TensorLayout> hugging_face_layout(const TransformerOptions& options,
-                                              const HuggingFaceEmbeddings& embeddings, bool has_output_bias) {
-  return HuggingFaceLayout(options, embeddings, has_output_bias).run();
-}
-
-namespace {
 
 class MarianLayout : public LayoutBuilder {
  public:
@@ -231,6 +214,15 @@ class MarianLayout : public LayoutBuilder {
 };
 
 }  // namespace
+
+std::vector<TensorLayout> ctranslate2_layout(const TransformerOptions& options) {
+  return Ctranslate2Layout(options).run();
+}
+
+std::vector<TensorLayout> hugging_face_layout(const TransformerOptions& options,
+                                              const HuggingFaceEmbeddings& embeddings, bool has_output_bias) {
+  return HuggingFaceLayout(options, embeddings, has_output_bias).run();
+}
 
 std::vector<TensorLayout> marian_layout(const TransformerOptions& options) { return MarianLayout(options).run(); }
 

@@ -178,6 +178,20 @@ std::string shape_text(std::span<const std::int64_t> shape) {
   return fmt::format("({}{})", fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
 }
 
+constexpr std::string_view kNpyEnding = ".npy";
+
+StoredTensors read_arrays(const ZipArchive& archive, const std::string& where) {
+  StoredTensors tensors;
+  for (const ZipEntry& entry : archive.entries()) {
+    const std::string_view name = entry.name;
+    check(name.ends_with(kNpyEnding) && name.size() > kNpyEnding.size(),
+          "{} has an entry {}, needs only files that end with {}", where, quote(name), kNpyEnding);
+    parse_npy(archive.read(entry), name.substr(0, name.size() - kNpyEnding.size()),
+              fmt::format("{}: entry {}", where, quote(name)), tensors);
+  }
+  return tensors;
+}
+
 }  // namespace
 
 void parse_npy(std::string file, std::string_view name, const std::string& where, StoredTensors& tensors) {
@@ -216,24 +230,6 @@ std::string serialize_npy(const TensorInfo& tensor) {
   file.append(reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size());
   return file;
 }
-
-namespace {
-
-constexpr std::string_view kNpyEnding = ".npy";
-
-StoredTensors read_arrays(const ZipArchive& archive, const std::string& where) {
-  StoredTensors tensors;
-  for (const ZipEntry& entry : archive.entries()) {
-    const std::string_view name = entry.name;
-    check(name.ends_with(kNpyEnding) && name.size() > kNpyEnding.size(),
-          "{} has an entry {}, needs only files that end with {}", where, quote(name), kNpyEnding);
-    parse_npy(archive.read(entry), name.substr(0, name.size() - kNpyEnding.size()),
-              fmt::format("{}: entry {}", where, quote(name)), tensors);
-  }
-  return tensors;
-}
-
-}  // namespace
 
 StoredTensors read_npz(const std::filesystem::path& path, std::string_view caller) {
   const std::string where = fmt::format("{}: {}", caller, path.string());

@@ -200,15 +200,6 @@ class StateDictReader {
   std::uint64_t copied_bytes_ = 0;
 };
 
-}  // namespace
-
-StoredTensors read_state_dict(std::string_view pickle, const std::string& where, const StorageReader& read_storage) {
-  const Pickle parsed = Pickle::parse(pickle, where, tensor_globals());
-  return StateDictReader(where, read_storage).read(parsed.root());
-}
-
-namespace {
-
 // The first bytes of the format before PyTorch 1.6: a pickle of the number 0x1950A86A20F9469CFC6C.
 constexpr std::string_view kLegacyMagic = "\x80\x02\x8A\x0Al\xFC\x9C\x46\xF9\x20j\xA8P\x19.";
 
@@ -271,6 +262,11 @@ class PytorchArchive {
 };
 
 }  // namespace
+
+StoredTensors read_state_dict(std::string_view pickle, const std::string& where, const StorageReader& read_storage) {
+  const Pickle parsed = Pickle::parse(pickle, where, tensor_globals());
+  return StateDictReader(where, read_storage).read(parsed.root());
+}
 
 StoredTensors read_pytorch_model(const std::filesystem::path& path, std::string_view caller) {
   const std::string where = fmt::format("{}: {}", caller, path.string());

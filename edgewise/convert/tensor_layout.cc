@@ -69,16 +69,6 @@ class ParameterList {
   std::vector<ParameterShape> list_;
 };
 
-}  // namespace
-
-std::vector<ParameterShape> list_parameters(const TransformerOptions& options) {
-  check(options.kind == ModelKind::kTransformer, "list_parameters: model.kind is universal, needs transformer");
-  check(options.score == ScoreKind::kDot, "list_parameters: model.score is additive, needs dot");
-  return ParameterList(options).run();
-}
-
-namespace {
-
 using Shape = std::vector<std::int64_t>;
 
 std::string_view text_of(std::span<const std::byte> bytes) {
@@ -185,6 +175,12 @@ class Exporter {
 };
 
 }  // namespace
+
+std::vector<ParameterShape> list_parameters(const TransformerOptions& options) {
+  check(options.kind == ModelKind::kTransformer, "list_parameters: model.kind is universal, needs transformer");
+  check(options.score == ScoreKind::kDot, "list_parameters: model.score is additive, needs dot");
+  return ParameterList(options).run();
+}
 
 StoredTensors import_parameters(std::span<const ParameterShape> parameters, std::span<const TensorLayout> layout,
                                 TensorLookup& tensors) {

@@ -66,16 +66,6 @@ class ParameterReader {
   std::string_view name_;
 };
 
-}  // namespace
-
-HeaderValue parse_header_value(std::string_view text, std::string_view name) {
-  const std::size_t end = std::min(text.find(';'), text.size());
-  return {lower_ascii(trim_ascii(text.substr(0, end))),
-          ParameterReader(text.substr(std::min(end + 1, text.size())), name).read()};
-}
-
-namespace {
-
 constexpr std::string_view kLineEnd = "\r\n";
 constexpr std::size_t kMaxPartHeaders = 8192;  // bytes
 constexpr std::size_t kMaxBoundary = 70;       // RFC 2046, section 5.1.1
@@ -143,6 +133,12 @@ HeaderValue read_disposition(std::string_view headers) {
 }
 
 }  // namespace
+
+HeaderValue parse_header_value(std::string_view text, std::string_view name) {
+  const std::size_t end = std::min(text.find(';'), text.size());
+  return {lower_ascii(trim_ascii(text.substr(0, end))),
+          ParameterReader(text.substr(std::min(end + 1, text.size())), name).read()};
+}
 
 std::vector<FormField> parse_urlencoded(std::string_view text, std::string_view what) {
   std::vector<FormField> fields;

@@ -66,6 +66,16 @@ ModelSpec parse_path(const std::string& path) {
   return names_languages ? parse_model_spec(path + "=" + path) : ModelSpec{.path = path};
 }
 
+namespace fs = std::filesystem;
+
+ModelSpec spec_of(const fs::path& directory) {
+  try {
+    return parse_model_spec(directory.filename().string() + "=" + directory.string());
+  } catch (const Error&) {
+    return {.path = directory.string()};  // the name is no pair of languages
+  }
+}
+
 }  // namespace
 
 ModelSpec parse_model_spec(std::string_view text) {
@@ -123,20 +133,6 @@ std::shared_ptr<ServedModel> load_served_model(const ModelSpec& spec, Translator
   served->service = std::make_unique<TranslationService>(std::move(models), std::move(options));
   return served;
 }
-
-namespace {
-
-namespace fs = std::filesystem;
-
-ModelSpec spec_of(const fs::path& directory) {
-  try {
-    return parse_model_spec(directory.filename().string() + "=" + directory.string());
-  } catch (const Error&) {
-    return {.path = directory.string()};  // the name is no pair of languages
-  }
-}
-
-}  // namespace
 
 std::vector<ModelSpec> list_models(const std::string& folder) {
   std::error_code error;

@@ -78,46 +78,6 @@ std::string describe_installation(const std::set<std::string>& found) {
   return fmt::format("; in a clone of Edgewise, {} adds {}", kInstallCommand, fmt::join(names, ", "));
 }
 
-}  // namespace
-
-std::optional<fs::path> model_directory(const fs::path& path, std::string_view caller) {
-  if (has_entry(path / kManifestName, caller)) return path;
-  for (const fs::path& directory : {path / "best", path / "last"}) {
-    if (has_entry(directory, caller)) return directory;
-  }
-  return std::nullopt;
-}
-
-std::vector<fs::path> model_folders() {
-  std::vector<fs::path> folders;
-  const auto add = [&](const fs::path& folder) {
-    if (std::ranges::find(folders, folder) == folders.end()) folders.push_back(folder);
-  };
-  const char* variable = std::getenv(kFoldersVariable);
-  std::ranges::for_each(split_list(variable == nullptr ? "" : variable), add);
-  std::ranges::for_each(program_folders(), add);
-  add(kSystemFolder);
-  return folders;
-}
-
-void set_program_model_folders(std::vector<fs::path> folders) { program_folders() = std::move(folders); }
-
-std::optional<fs::path> find_named_model(const fs::path& name, std::string_view caller) {
-  if (!is_plain_name(name.native())) return std::nullopt;
-  for (const fs::path& folder : model_folders()) {
-    if (auto directory = model_directory(folder / name, caller)) return directory;
-  }
-  return std::nullopt;
-}
-
-std::string describe_model_names(std::string_view caller) {
-  const std::set<std::string> names = list_model_names(caller);
-  return fmt::format("the name of a model in {}, which have {}{}", fmt::join(texts_of(model_folders()), ", "),
-                     names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")), describe_installation(names));
-}
-
-namespace {
-
 constexpr const char* kStandardInput = "/dev/stdin";
 
 bool is_there(const fs::path& path) {
@@ -176,6 +136,42 @@ bool is_record_of_run(const fs::path& file, const fs::path& directory) {
 }
 
 }  // namespace
+
+std::optional<fs::path> model_directory(const fs::path& path, std::string_view caller) {
+  if (has_entry(path / kManifestName, caller)) return path;
+  for (const fs::path& directory : {path / "best", path / "last"}) {
+    if (has_entry(directory, caller)) return directory;
+  }
+  return std::nullopt;
+}
+
+std::vector<fs::path> model_folders() {
+  std::vector<fs::path> folders;
+  const auto add = [&](const fs::path& folder) {
+    if (std::ranges::find(folders, folder) == folders.end()) folders.push_back(folder);
+  };
+  const char* variable = std::getenv(kFoldersVariable);
+  std::ranges::for_each(split_list(variable == nullptr ? "" : variable), add);
+  std::ranges::for_each(program_folders(), add);
+  add(kSystemFolder);
+  return folders;
+}
+
+void set_program_model_folders(std::vector<fs::path> folders) { program_folders() = std::move(folders); }
+
+std::optional<fs::path> find_named_model(const fs::path& name, std::string_view caller) {
+  if (!is_plain_name(name.native())) return std::nullopt;
+  for (const fs::path& folder : model_folders()) {
+    if (auto directory = model_directory(folder / name, caller)) return directory;
+  }
+  return std::nullopt;
+}
+
+std::string describe_model_names(std::string_view caller) {
+  const std::set<std::string> names = list_model_names(caller);
+  return fmt::format("the name of a model in {}, which have {}{}", fmt::join(texts_of(model_folders()), ", "),
+                     names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")), describe_installation(names));
+}
 
 void check_output_directory(const fs::path& output, std::span<const fs::path> inputs, Overwrite overwrite,
                             std::string_view caller) {

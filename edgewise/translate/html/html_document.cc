@@ -10,7 +10,6 @@
 
 #include "edgewise/base/escape_html.h"
 #include "edgewise/text/sentences/protected_spans.h"
-#include "edgewise/translate/html/element_stack.h"
 #include "edgewise/translate/html/html_elements.h"
 #include "edgewise/translate/html/html_paragraph.h"
 #include "edgewise/translate/html/html_references.h"

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <unordered_map>
 
 #include "edgewise/base/ascii.h"
 #include "edgewise/base/escape_html.h"
@@ -28,6 +27,26 @@ bool has_word(std::string_view text, std::string_view word) {
   }
   return false;
 }
+
+/// Returns whether an attribute is a text that is shown or read out.
+bool is_text_attribute(std::string_view name) {
+  return name == "title" || name == "alt" || name == "placeholder" || name == "aria-label";
+}
+
+constexpr char kMark = '\xFF';
+
+std::string in_one_line(std::string_view text) {
+  std::string line;
+  for (const std::string_view word : split_words(text)) line += fmt::format("{}{}", line.empty() ? "" : " ", word);
+  return line;
+}
+
+/// An element that has begun, or the whole document.
+struct XmlElement {
+  std::string name = {};
+  bool has_text = false;
+  std::unordered_set<std::string> children = {};
+};
 
 }  // namespace
 
@@ -142,23 +161,6 @@ bool forbids_translation(const HtmlToken& start_tag) {
   return false;
 }
 
-namespace {
-
-/// Returns whether an attribute is a text that is shown or read out.
-bool is_text_attribute(std::string_view name) {
-  return name == "title" || name == "alt" || name == "placeholder" || name == "aria-label";
-}
-
-constexpr char kMark = '\xFF';
-
-std::string in_one_line(std::string_view text) {
-  std::string line;
-  for (const std::string_view word : split_words(text)) line += fmt::format("{}{}", line.empty() ? "" : " ", word);
-  return line;
-}
-
-}  // namespace
-
 std::string mark_text_attributes(const HtmlToken& start_tag, std::vector<std::string>& texts) {
   std::string tag;
   std::size_t end = 0;
@@ -188,17 +190,6 @@ std::string replace_marks(std::string_view html, std::span<const std::string> va
   }
   return replaced;
 }
-
-namespace {
-
-/// An element that has begun, or the whole document.
-struct XmlElement {
-  std::string name = {};
-  bool has_text = false;
-  std::unordered_set<std::string> children = {};
-};
-
-}  // namespace
 
 std::unordered_set<std::string> find_xml_blocks(std::string_view xml) {
   std::unordered_set<std::string> all;

@@ -48,42 +48,6 @@ std::vector<std::size_t> find_ends(const std::vector<InlineItem>& items) {
 
 bool is_script(std::string_view name) { return equal_without_case(name, "sup") || equal_without_case(name, "sub"); }
 
-}  // namespace
-
-std::vector<InlineItem> join_objects(std::vector<InlineItem> items) {
-  const bool has_elements =
-      std::ranges::any_of(items, [](const InlineItem& item) { return item.kind == InlineKind::kStartTag; });
-  if (!has_elements) return items;
-  const std::vector<std::size_t> ends = find_ends(items);
-  std::vector<Content> sums(items.size() + 1);
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    const Content content = content_of(items[i]);
-    sums[i + 1] = {sums[i].words + content.words, sums[i].texts + content.texts, sums[i].symbols + content.symbols};
-  }
-  std::vector<InlineItem> joined;
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    const bool is_start = items[i].kind == InlineKind::kStartTag && !items[i].is_repeated;
-    const std::size_t end = is_start ? ends[i] : i;
-    const bool has_words = sums[end + 1].words > sums[i].words;
-    const bool is_shown = sums[end + 1].symbols > sums[i].symbols ||
-                          (is_start && is_script(items[i].written_name) && sums[end + 1].texts > sums[i].texts);
-    if (!is_start || has_words || !is_shown) {
-      joined.push_back(std::move(items[i]));
-      continue;
-    }
-    InlineItem object = {InlineKind::kObject};
-    for (; i <= end; ++i) {
-      const bool is_text = items[i].kind == InlineKind::kText;
-      object.bytes += is_text ? escape_html(items[i].bytes, HtmlTextPlace::kContent) : items[i].bytes;
-    }
-    --i;
-    joined.push_back(std::move(object));
-  }
-  return joined;
-}
-
-namespace {
-
 class ParagraphReader {
  public:
   ParagraphText read(std::vector<InlineItem> items) {
@@ -175,6 +139,38 @@ class ParagraphReader {
 };
 
 }  // namespace
+
+std::vector<InlineItem> join_objects(std::vector<InlineItem> items) {
+  const bool has_elements =
+      std::ranges::any_of(items, [](const InlineItem& item) { return item.kind == InlineKind::kStartTag; });
+  if (!has_elements) return items;
+  const std::vector<std::size_t> ends = find_ends(items);
+  std::vector<Content> sums(items.size() + 1);
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const Content content = content_of(items[i]);
+    sums[i + 1] = {sums[i].words + content.words, sums[i].texts + content.texts, sums[i].symbols + content.symbols};
+  }
+  std::vector<InlineItem> joined;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const bool is_start = items[i].kind == InlineKind::kStartTag && !items[i].is_repeated;
+    const std::size_t end = is_start ? ends[i] : i;
+    const bool has_words = sums[end + 1].words > sums[i].words;
+    const bool is_shown = sums[end + 1].symbols > sums[i].symbols ||
+                          (is_start && is_script(items[i].written_name) && sums[end + 1].texts > sums[i].texts);
+    if (!is_start || has_words || !is_shown) {
+      joined.push_back(std::move(items[i]));
+      continue;
+    }
+    InlineItem object = {InlineKind::kObject};
+    for (; i <= end; ++i) {
+      const bool is_text = items[i].kind == InlineKind::kText;
+      object.bytes += is_text ? escape_html(items[i].bytes, HtmlTextPlace::kContent) : items[i].bytes;
+    }
+    --i;
+    joined.push_back(std::move(object));
+  }
+  return joined;
+}
 
 ParagraphText read_paragraph(std::vector<InlineItem> items) { return ParagraphReader().read(std::move(items)); }
 
