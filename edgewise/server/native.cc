@@ -22,9 +22,9 @@
 namespace edgewise {
 namespace {
 
-/// Writes the response of /v1/translate as JSON, sentence by sentence, so that no more than one copy of the
-/// tokens and attention weights of a request exists. The functions throw RequestError with status 400 if the response
-/// has more bytes than the limit.
+/// Writes the response of /v1/translate as JSON, sentence by sentence, so that no more than one copy of the tokens and
+/// attention weights of a request exists. The functions throw RequestError with status 400 if the response has more
+/// bytes than the limit.
 class NativeResponse {
  public:
   /// The request must outlive the response.
@@ -36,20 +36,87 @@ class NativeResponse {
         kept_(request.texts.size()) {}
 
   /// Returns the event of a sentence of a stream. Removes what the event has from the translation.
-  std::string event_of(const StreamedSentence& sentence);
+  std::string event_of(const StreamedSentence& sentence) {
+    JsonObject json;
+    json.add("text", sentence.text).add("number", sentence.number).add("gap", sentence.gap);
+    return take(std::move(json), sentence.translation);
+  }
 
   /// Keeps a sentence for text(). Removes what it keeps from the translation.
-  void keep(const StreamedSentence& sentence);
+  void keep(const StreamedSentence& sentence) {
+    std::vector<std::string>& kept = kept_[sentence.text];
+    kept.resize(std::max(kept.size(), sentence.number + 1));
+    kept[sentence.number] = take({}, sentence.translation);
+  }
 
   /// Returns the whole response, or, after a stream, what its events do not have.
-  std::string text(const std::vector<TextTranslation>& results);
+  std::string text(const std::vector<TextTranslation>& results) {
+    std::string translations;
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      const std::string json = result_json(results[i], i);
+      count(json.size());
+      translations += (i == 0 ? "" : ", ") + json;
+    }
+    return JsonObject().add("target", request_.target).add_json("translations", "[" + translations + "]").text();
+  }
 
  private:
-  std::string take(JsonObject json, Translation& translation);
-  std::string sentences_json(const TextTranslation& result, std::size_t number_of_text);
-  std::string sentence_json(const TextSentence& sentence, std::string_view input, std::size_t text, std::size_t& next);
-  std::string result_json(const TextTranslation& result, std::size_t number_of_text);
-  void count(std::size_t bytes);
+  /// Adds the members of a translation, and leaves in it what the text of the result needs.
+  std::string take(JsonObject json, Translation& translation) {
+    add_translation(json, translation, members_);
+    for (TranslatedText& output : translation.outputs) {
+      TranslatedText rest;
+      rest.text = std::move(output.text);
+      output = std::move(rest);
+    }
+    std::string text = json.text();
+    count(text.size());
+    return text;
+  }
+
+  std::string result_json(const TextTranslation& result, std::size_t number_of_text) {
+    const SourceLanguage& source = request_.sources[number_of_text];
+    JsonObject json;
+    json.add("source", source.code);
+    if (source.confidence) json.add("confidence", *source.confidence);
+    json.add("text", result.text).add_json("alternatives", json_array(result.alternatives, quote_json));
+    if (result.intermediate) json.add("intermediate", *result.intermediate);
+    json.add_json("sentences", sentences_json(result, number_of_text));
+    return json.text();
+  }
+
+  std::string sentences_json(const TextTranslation& result, std::size_t number_of_text) {
+    const std::string& input = result.intermediate ? *result.intermediate : request_.texts[number_of_text];
+    std::size_t next = 0;
+    return json_array(result.sentences, [&](const TextSentence& sentence) {
+      return sentence_json(sentence, input, number_of_text, next);
+    });
+  }
+
+  /// `input` is the text that has the bytes of sentence.input, `next` the number of the next translated sentence.
+  std::string sentence_json(const TextSentence& sentence, std::string_view input, std::size_t text, std::size_t& next) {
+    const bool is_copied = sentence.translation.outputs.empty();
+    JsonObject json;
+    json.add_json("input", range_json(sentence.input)).add_json("output", range_json(sentence.output));
+    if (members_.has_token_ranges) {
+      const std::string_view own = input.substr(sentence.input.begin, sentence.input.size());
+      json.add_json("input_token_ranges", token_ranges_json(own, sentence.translation.input_tokens));
+    }
+    if (is_copied) add_translation(json, sentence.translation, members_);
+    if (is_copied) return json.text();
+    const std::size_t number = next++;
+    if (is_stream_) return json.add("number", number).text();
+    const std::string kept = std::exchange(kept_[text][number], {});  // counted by take()
+    num_bytes_ -= static_cast<std::int64_t>(kept.size());
+    std::string members = json.text();
+    members.pop_back();
+    return members + ", " + kept.substr(1);
+  }
+
+  void count(std::size_t bytes) {
+    num_bytes_ += static_cast<std::int64_t>(bytes);
+    check_answer_bytes(num_bytes_, max_bytes_);
+  }
 
   const TextRequest& request_;
   TranslationMembers members_;
@@ -58,85 +125,6 @@ class NativeResponse {
   std::int64_t num_bytes_ = 0;
   std::vector<std::vector<std::string>> kept_;  // JSON of the translated sentences of each text
 };
-
-std::string NativeResponse::event_of(const StreamedSentence& sentence) {
-  JsonObject json;
-  json.add("text", sentence.text).add("number", sentence.number).add("gap", sentence.gap);
-  return take(std::move(json), sentence.translation);
-}
-
-void NativeResponse::keep(const StreamedSentence& sentence) {
-  std::vector<std::string>& kept = kept_[sentence.text];
-  kept.resize(std::max(kept.size(), sentence.number + 1));
-  kept[sentence.number] = take({}, sentence.translation);
-}
-
-std::string NativeResponse::text(const std::vector<TextTranslation>& results) {
-  std::string translations;
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    const std::string json = result_json(results[i], i);
-    count(json.size());
-    translations += (i == 0 ? "" : ", ") + json;
-  }
-  return JsonObject().add("target", request_.target).add_json("translations", "[" + translations + "]").text();
-}
-
-/// Adds the members of a translation, and leaves in it what the text of the result needs.
-std::string NativeResponse::take(JsonObject json, Translation& translation) {
-  add_translation(json, translation, members_);
-  for (TranslatedText& output : translation.outputs) {
-    TranslatedText rest;
-    rest.text = std::move(output.text);
-    output = std::move(rest);
-  }
-  std::string text = json.text();
-  count(text.size());
-  return text;
-}
-
-std::string NativeResponse::result_json(const TextTranslation& result, std::size_t number_of_text) {
-  const SourceLanguage& source = request_.sources[number_of_text];
-  JsonObject json;
-  json.add("source", source.code);
-  if (source.confidence) json.add("confidence", *source.confidence);
-  json.add("text", result.text).add_json("alternatives", json_array(result.alternatives, quote_json));
-  if (result.intermediate) json.add("intermediate", *result.intermediate);
-  json.add_json("sentences", sentences_json(result, number_of_text));
-  return json.text();
-}
-
-std::string NativeResponse::sentences_json(const TextTranslation& result, std::size_t number_of_text) {
-  const std::string& input = result.intermediate ? *result.intermediate : request_.texts[number_of_text];
-  std::size_t next = 0;
-  return json_array(result.sentences,
-                    [&](const TextSentence& sentence) { return sentence_json(sentence, input, number_of_text, next); });
-}
-
-/// `input` is the text that has the bytes of sentence.input, `next` the number of the next translated sentence.
-std::string NativeResponse::sentence_json(const TextSentence& sentence, std::string_view input, std::size_t text,
-                                          std::size_t& next) {
-  const bool is_copied = sentence.translation.outputs.empty();
-  JsonObject json;
-  json.add_json("input", range_json(sentence.input)).add_json("output", range_json(sentence.output));
-  if (members_.has_token_ranges) {
-    const std::string_view own = input.substr(sentence.input.begin, sentence.input.size());
-    json.add_json("input_token_ranges", token_ranges_json(own, sentence.translation.input_tokens));
-  }
-  if (is_copied) add_translation(json, sentence.translation, members_);
-  if (is_copied) return json.text();
-  const std::size_t number = next++;
-  if (is_stream_) return json.add("number", number).text();
-  const std::string kept = std::exchange(kept_[text][number], {});  // counted by take()
-  num_bytes_ -= static_cast<std::int64_t>(kept.size());
-  std::string members = json.text();
-  members.pop_back();
-  return members + ", " + kept.substr(1);
-}
-
-void NativeResponse::count(std::size_t bytes) {
-  num_bytes_ += static_cast<std::int64_t>(bytes);
-  check_answer_bytes(num_bytes_, max_bytes_);
-}
 
 std::optional<std::string> bearer_key(const HttpRequest& request) {
   constexpr std::string_view kScheme = "bearer ";
