@@ -5,7 +5,7 @@
 #include "edgewise/base/files/json.h"
 #include "edgewise/server/endpoints.h"
 #include "edgewise/server/http.h"
-#include "edgewise/server/language_codes.h"
+#include "edgewise/server/languages.h"
 #include "edgewise/server/request_fields.h"
 #include "edgewise/server/translation_endpoint.h"
 

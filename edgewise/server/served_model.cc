@@ -9,7 +9,7 @@
 #include "edgewise/base/files/files.h"
 #include "edgewise/base/files/manifest.h"
 #include "edgewise/base/utf8.h"
-#include "edgewise/server/language_codes.h"
+#include "edgewise/server/languages.h"
 
 namespace edgewise {
 namespace {

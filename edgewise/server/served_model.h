@@ -14,7 +14,7 @@
 
 namespace edgewise {
 
-/// The languages of one side of a model: from codes (language_codes.h) to the model's own names, which are empty in a
+/// The languages of one side of a model: from codes (languages.h) to the model's own names, which are empty in a
 /// model that knows no names.
 using ModelLanguages = std::map<std::string, std::string, std::less<>>;
 

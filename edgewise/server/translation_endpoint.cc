@@ -9,7 +9,6 @@
 #include "edgewise/base/ascii.h"
 #include "edgewise/base/config/parse_number.h"
 #include "edgewise/base/utf8.h"
-#include "edgewise/server/language_codes.h"
 
 namespace edgewise {
 namespace {

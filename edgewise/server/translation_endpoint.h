@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "edgewise/server/http.h"
-#include "edgewise/server/language_detector.h"
+#include "edgewise/server/languages.h"
 #include "edgewise/server/router.h"
 #include "edgewise/server/text_request.h"
 

@@ -92,7 +92,7 @@ class ParagraphWriter {
         words_(join_tokens(translation)),
         elements_(elements_of_words(paragraph, translation, words_)),
         is_written_(paragraph.elements.size()),
-        places_(place_markup(paragraph, translation, words_, {elements_, objects_.is_in_text()})) {
+        places_(place_markup(paragraph, translation, words_, elements_, objects_.is_in_text())) {
     keep_numbered_elements_open();
   }
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "edgewise/base/files/files.h"
-#include "edgewise/server/language_detector.h"
+#include "edgewise/server/languages.h"
 #include "edgewise/server/model_registry.h"
 #include "edgewise/server/served_model.h"
 #include "tests/base/support.h"

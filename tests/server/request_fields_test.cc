@@ -7,7 +7,6 @@
 
 #include "edgewise/base/files/json.h"
 #include "edgewise/base/utf8.h"
-#include "edgewise/server/form_fields.h"
 #include "tests/support/error_of.h"
 
 namespace edgewise {
