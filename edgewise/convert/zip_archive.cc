@@ -188,6 +188,8 @@ ZipArchive::ZipArchive(std::unique_ptr<Opened> opened, std::string where)
   check_entries();
 }
 
+ZipArchive::ZipArchive(ZipArchive&&) noexcept = default;
+ZipArchive& ZipArchive::operator=(ZipArchive&&) noexcept = default;
 ZipArchive::~ZipArchive() = default;
 
 void ZipArchive::add_entry(std::uint64_t index) {

@@ -30,8 +30,8 @@ class ZipArchive {
   /// Lists the entries of an archive in memory.
   static ZipArchive parse(std::string bytes, std::string where);
 
-  ZipArchive(const ZipArchive&) = delete;
-  ZipArchive& operator=(const ZipArchive&) = delete;
+  ZipArchive(ZipArchive&&) noexcept;
+  ZipArchive& operator=(ZipArchive&&) noexcept;
   ~ZipArchive();
 
   /// Returns the entries in the order of the archive.

@@ -26,13 +26,13 @@
 namespace edgewise {
 namespace {
 
+namespace fs = std::filesystem;
+
 /// A process that listens on a port.
 struct PortOwner {
   std::int64_t process;
   std::string name;
 };
-
-namespace fs = std::filesystem;
 
 constexpr const char* kListening = "0A";  // state of a socket in /proc/net/tcp
 

@@ -216,7 +216,7 @@ TEST(Metrics, CountTheWaitsOfSentences) {
   Metrics metrics;
   metrics.count_wait(0.25);
   metrics.count_wait(40);
-  const std::string text = metrics.text({.waiting_jobs = 3}, {});
+  const std::string text = metrics.text({.waiting_calls = 3}, {});
   EXPECT_THAT(text, testing::HasSubstr("edgewise_queue_seconds_bucket{le=\"0.1\"} 0\n"
                                        "edgewise_queue_seconds_bucket{le=\"0.25\"} 1\n"));
   EXPECT_THAT(text, testing::HasSubstr("edgewise_queue_seconds_bucket{le=\"+Inf\"} 2\n"
