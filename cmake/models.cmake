@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The models that come with this project, which programs find by their names (edgewise/translate/model_names.h): the
+# The models that come with this project, which programs find by their names (edgewise/translate/model_paths.h): the
 # folders of models/ with a manifest.json, which models/train writes.
 file(GLOB model_manifests CONFIGURE_DEPENDS "${CMAKE_CURRENT_LIST_DIR}/../models/*/manifest.json")
 set(model_folders "")

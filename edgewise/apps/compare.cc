@@ -16,7 +16,7 @@
 #include "edgewise/base/files/files.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/pictures/run_comparison.h"
-#include "edgewise/translate/output_path.h"
+#include "edgewise/translate/model_paths.h"
 #include "edgewise/viz/label.h"
 
 namespace edgewise {

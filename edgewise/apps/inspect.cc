@@ -22,7 +22,7 @@
 #include "edgewise/nn/serialize.h"
 #include "edgewise/pictures/sentence_steps.h"
 #include "edgewise/text/corpus/line_reader.h"
-#include "edgewise/translate/model_names.h"
+#include "edgewise/translate/model_paths.h"
 #include "edgewise/viz/label.h"
 
 namespace edgewise {

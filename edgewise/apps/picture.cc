@@ -17,7 +17,7 @@
 #include "edgewise/graph/builders.h"
 #include "edgewise/pictures/pictures.h"
 #include "edgewise/text/corpus/line_reader.h"
-#include "edgewise/translate/output_path.h"
+#include "edgewise/translate/model_paths.h"
 
 namespace edgewise {
 namespace {

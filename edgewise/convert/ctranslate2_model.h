@@ -46,16 +46,16 @@ Ctranslate2Model parse_ctranslate2(std::string bytes, std::string_view name,
 std::string serialize_ctranslate2(std::string_view specification, std::uint32_t revision,
                                   std::span<const TensorInfo> variables, std::span<const Ctranslate2Alias> aliases);
 
-namespace detail {
+/// The variables of a CTranslate2 model, each with all its names.
+struct Ctranslate2Variables {
+  StoredTensors settings;  // numbers, and texts of models without config.json
+  StoredTensors tensors;
+};
 
-// The types in the order of their numbers, for the reader and the writer.
-inline constexpr DType kCtranslate2Types[] = {DType::kF32, DType::kI8,  DType::kI16,
-                                              DType::kI32, DType::kF16, DType::kBF16};
-inline constexpr std::uint32_t kCtranslate2Version = 6;
+/// Takes the variables out of a model. Weights are what base/files/stored_parameters.h describes: a matrix of I8 gets
+/// the tensor NAME.scale, which multiplies, in place of NAME_scale, which divides; a matrix of I16 becomes F32. The
+/// table of inputs is "encoder/embeddings_0/weight" in models of all revisions. Throws Error, beginning with `where`,
+/// for scales that are missing, of another shape, or not finite and their inverses too.
+Ctranslate2Variables take_ctranslate2_variables(Ctranslate2Model model, const std::string& where);
 
-/// Throws Error, beginning with `where`, if two names of variables and aliases are equal, or an alias has no variable.
-void check_ctranslate2_names(std::span<const TensorInfo> variables, std::span<const Ctranslate2Alias> aliases,
-                             std::string_view where);
-
-}  // namespace detail
 }  // namespace edgewise

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <filesystem>
 #include <string>
-#include <string_view>
 
-#include "edgewise/convert/ctranslate2_variables.h"
+#include "edgewise/convert/ctranslate2_model.h"
 #include "edgewise/convert/json_settings.h"
 #include "edgewise/options/transformer_options.h"
 

@@ -2,7 +2,6 @@
 #include "edgewise/convert/ctranslate2_vocabulary.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "edgewise/base/error.h"

@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/convert/export_ctranslate2.h"
-
 #include <algorithm>
-#include <array>
 #include <iterator>
 #include <utility>
 #include <vector>
 
 #include "edgewise/base/files/json.h"
-#include "edgewise/convert/ctranslate2_layout.h"
 #include "edgewise/convert/ctranslate2_model.h"
-#include "edgewise/convert/ctranslate2_positions.h"
-#include "edgewise/convert/exported_parameters.h"
-#include "edgewise/convert/exported_tokens.h"
-#include "edgewise/positions/position_formula.h"
+#include "edgewise/convert/exported_content.h"
+#include "edgewise/convert/exported_model.h"
+#include "edgewise/convert/known_layouts.h"
+#include "edgewise/convert/position_tables.h"
 
 namespace edgewise {
 namespace {
@@ -47,6 +43,7 @@ class ModelWriter {
       : options_(model.experiment.model), parameters_(exported_parameters(model, ExportedTypes::kF32, caller)) {}
 
   std::string run() {
+    constexpr std::int64_t kPositions = 1024;
     StoredTensors tensors = export_parameters(parameters_.tensors, ctranslate2_layout(options_));
     std::ranges::move(tensors.tensors, std::back_inserter(variables_.tensors));
     add_settings("encoder");
@@ -55,7 +52,11 @@ class ModelWriter {
     put_number<std::int16_t>("decoder/alignment_layer", DType::kI16, -1);
     put_number<std::int16_t>("decoder/alignment_heads", DType::kI16, 1);
     put_number<std::int8_t>("decoder/start_from_zero_embedding", DType::kI8, 0);
-    if (has_formula(options_.positions)) add_positions();
+    if (has_formula(options_.positions)) {
+      // The table of both sides: that of the encoder is an alias.
+      variables_.add(kOutputEncodings, {kPositions, options_.size},
+                     position_table(options_.size, options_.positions, kPositions));
+    }
     constexpr std::uint32_t kRevision = 7;
     std::ranges::sort(variables_.tensors, {}, &TensorInfo::name);
     return serialize_ctranslate2("TransformerSpec", kRevision, variables_.tensors, aliases());
@@ -75,19 +76,6 @@ class ModelWriter {
     put_number<std::int8_t>(side + "/pre_norm", DType::kI8, is_pre ? 1 : 0);
     put_number<std::int8_t>(side + "/activation", DType::kI8, activation_number(options_.activation));
     put_number<std::int8_t>(side + "/scale_embeddings", DType::kI8, options_.scale_embedding ? 1 : 0);
-  }
-
-  /// Adds the table of both sides; the encoder's is an alias.
-  void add_positions() {
-    constexpr std::int64_t kPositions = 1024;
-    const auto size = static_cast<std::size_t>(options_.size);
-    const PositionFormula formula(options_.size, options_.positions);
-    std::vector<float> table(kPositions * size);
-    for (std::int64_t p = 0; p < kPositions; ++p) formula.write(p, table.data() + static_cast<std::size_t>(p) * size);
-    const std::string_view bytes =
-        variables_.keep(std::string(reinterpret_cast<const char*>(table.data()), table.size() * sizeof(float)));
-    variables_.tensors.push_back(
-        {kOutputEncodings, DType::kF32, {kPositions, options_.size}, std::as_bytes(std::span(bytes))});
   }
 
   std::vector<Ctranslate2Alias> aliases() const {

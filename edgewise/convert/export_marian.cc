@@ -1,25 +1,164 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/files/json.h"
+#include "edgewise/base/utf8.h"
+#include "edgewise/convert/exported_content.h"
 #include "edgewise/convert/exported_model.h"
-#include "edgewise/convert/exported_parameters.h"
-#include "edgewise/convert/exported_search.h"
-#include "edgewise/convert/exported_tokens.h"
+#include "edgewise/convert/foreign_search.h"
+#include "edgewise/convert/known_layouts.h"
 #include "edgewise/convert/marian_config.h"
-#include "edgewise/convert/marian_layout.h"
-#include "edgewise/convert/marian_options.h"
-#include "edgewise/convert/marian_tokens.h"
-#include "edgewise/convert/marian_vocabulary.h"
 #include "edgewise/convert/npz.h"
+#include "edgewise/convert/yaml.h"
 
 namespace edgewise {
 namespace {
+
+class OptionsWriter {
+ public:
+  explicit OptionsWriter(const TransformerOptions& options) : options_(options) {}
+
+  std::string run() && {
+    add("type", "transformer");
+    add("dim-emb", options_.size);
+    add("dim-vocabs", fmt::format("[{}, {}]", options_.input_vocabulary, options_.output_vocabulary));
+    add("enc-depth", options_.encoder_layers);
+    add("dec-depth", options_.decoder_layers);
+    add_layers();
+    add_norms();
+    add_embeddings();
+    add_constants();
+    return std::move(text_);
+  }
+
+ private:
+  template <class Value>
+  void add(std::string_view key, const Value& value) {
+    text_ += fmt::format("{}: {}\n", key, value);
+  }
+
+  void add_layers() {
+    add("transformer-heads", options_.heads);
+    add("transformer-dim-ffn", options_.feed_forward);
+    add("transformer-decoder-dim-ffn", options_.feed_forward);
+    add("transformer-ffn-depth", 2);
+    add("transformer-decoder-ffn-depth", 2);
+    add("transformer-ffn-activation", options_.activation == Activation::kSilu ? "swish" : "relu");
+  }
+
+  void add_norms() {
+    const bool is_pre = options_.norm_placement == NormPlacement::kPre;
+    add("transformer-preprocess", is_pre ? "n" : "\"\"");
+    add("transformer-postprocess", is_pre ? "da" : "dan");
+    add("transformer-postprocess-top", is_pre ? "n" : "\"\"");
+    add("transformer-postprocess-emb", "d");
+  }
+
+  void add_embeddings() {
+    add("tied-embeddings-all", options_.tying == Tying::kAll);
+    add("tied-embeddings", options_.tying == Tying::kOutput);
+    add("tied-embeddings-src", false);
+    add("transformer-train-position-embeddings", false);
+  }
+
+  /// Adds the options with only one value that Edgewise has. Other programs require many of them.
+  void add_constants() {
+    add("transformer-decoder-autoreg", "self-attention");
+    add("transformer-guided-alignment-layer", "last");
+    add("transformer-tied-layers", "[]");
+    add("transformer-aan-depth", 2);
+    for (const char* key : {"transformer-no-projection", "transformer-aan-nogate", "transformer-pool",
+                            "transformer-rnn-projection", "transformer-depth-scaling", "transformer-no-bias",
+                            "transformer-no-affine", "layer-normalization", "right-left", "skip", "output-omit-bias"}) {
+      add(key, false);
+    }
+    add("input-types", "[]");
+    add("ulr-dim-emb", 0);
+    add("lemma-dim-emb", 0);
+    add("dec-cell-base-depth", 2);
+    add("dec-cell-high-depth", 1);
+    add("version", "v1.12.0");
+  }
+
+  const TransformerOptions& options_;
+  std::string text_;
+};
+
+/// Returns the text of special:model.yml for a model whose vocabularies are those of Marian.
+std::string write_marian_options(const TransformerOptions& options) { return OptionsWriter(options).run(); }
+
+/// Returns the rules with which the outputs of Marian contain the tokens that those of Edgewise may contain.
+MarianTokenRules marian_token_rules(const Vocabulary& output) {
+  const std::vector<std::int64_t>& forbidden = output.rules().forbidden;
+  const auto is_allowed = [&](std::int64_t token) { return !std::ranges::binary_search(forbidden, token); };
+  MarianTokenRules rules = {.allow_unknown = is_allowed(output.special().unknown)};
+  for (std::int64_t token = 0; token < output.size(); ++token) {
+    if (is_marian_control_token(output.token_text(token)) && is_allowed(token)) rules.allow_control = true;
+  }
+  return rules;
+}
+
+std::vector<std::string> imported_tokens(const Vocabulary& vocabulary, bool has_languages, std::string_view caller) {
+  const TokenList list = mapped_tokens(vocabulary);
+  std::vector<std::string> tokens(list.tokens.begin(), list.tokens.end() - 1);
+  TokenListBuilder builder = marian_token_list(tokens, marian_token_rules(vocabulary), "the vocabulary");
+  if (has_languages) builder.add_marian_languages();
+  check(std::move(builder).finish()->list() == list,
+        "{}: the vocabulary has other rules than Marian, needs </s>, <unk> and, as the last token, {}, which is the "
+        "begin token; import a model of Marian",
+        caller, kMarianPadding);
+  return tokens;
+}
+
+/// Gives a special token its name in Marian. The byte of a control character that has this name, and is in no text,
+/// gets a name that no token of Marian has.
+void rename(std::vector<std::string>& tokens, std::int64_t special, const std::string& name,
+            const std::vector<std::int64_t>& forbidden, std::string_view caller) {
+  std::string& own = tokens[static_cast<std::size_t>(special)];
+  if (const auto other = std::ranges::find(tokens, name); other != tokens.end()) {
+    check(std::ranges::binary_search(forbidden, other - tokens.begin()),
+          "{}: the vocabulary has the token {}, needs other tokens", caller, quote(name));
+    *other = fmt::format("<{}>", name);
+  }
+  own = name;
+}
+
+std::vector<std::string> learned_tokens(const Vocabulary& vocabulary, std::string_view caller) {
+  const SpecialTokens& special = vocabulary.special();
+  const std::array<std::pair<std::int64_t, std::string>, 4> names = {{{special.padding, "<0x00>"},
+                                                                      {special.begin, "<0x01>"},
+                                                                      {special.unknown, std::string(kUnknownToken)},
+                                                                      {special.end, std::string(kMarianEnd)}}};
+  std::vector<std::string> tokens = all_tokens(vocabulary);
+  for (const auto& [number, name] : names) rename(tokens, number, name, vocabulary.rules().forbidden, caller);
+  return tokens;
+}
+
+/// Returns the text of vocab.yml. A mapped vocabulary must have been imported from Marian; its last token,
+/// kMarianPadding, is left out. Of a vocabulary that SentencePiece learned, the end and the unknown token get Marian's
+/// names, and the padding and the begin token get the names of control characters, which outputs of Marian cannot
+/// contain. Throws Error, beginning with `caller`, for other vocabularies.
+std::string write_marian_vocabulary(const Vocabulary& vocabulary, bool has_languages, std::string_view caller) {
+  std::vector<std::string> tokens;
+  if (vocabulary.kind() == VocabularyKind::kMapped) {
+    tokens = imported_tokens(vocabulary, has_languages, caller);
+  } else if (vocabulary.kind() == VocabularyKind::kSentencePiece) {
+    tokens = learned_tokens(vocabulary, caller);
+  } else {
+    refuse_option(caller, "vocabulary.kind", enum_name(vocabulary.kind()), "sentencepiece, or mapped as in an import");
+  }
+  std::string text;
+  for (std::size_t i = 0; i < tokens.size(); ++i) text += fmt::format("{}: {}\n", quote_yaml(tokens[i]), i);
+  return text;
+}
 
 void check_norms(const TransformerOptions& options, std::string_view caller) {
   if (options.norm_placement != NormPlacement::kPost) {

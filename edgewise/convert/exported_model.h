@@ -33,7 +33,7 @@ void export_model(const ModelFiles& model, ExportFormat format, const std::files
 /// the other system has by default is not listed; neither are options of training.
 std::vector<std::string> left_out_options(const ModelFiles& model, ExportFormat format);
 
-// One function for each format returns the bytes of each file by its name; export_ctranslate2.h has another one.
+// One function for each format returns the bytes of each file by its name.
 
 /// Returns the files of a model of Hugging Face's transformers: MarianMT for post-norm models, M2M-100 for pre-norm
 /// models.
@@ -55,5 +55,14 @@ std::map<std::string, std::string> export_hugging_face(const ModelFiles& model, 
 /// length_penalty, length_factor and force_end=false. With other search options, decoder.yml has the beam and the
 /// nearest length penalty.
 std::map<std::string, std::string> export_marian(const ModelFiles& model, std::string_view caller);
+
+/// Returns the files of a CTranslate2 model: model.bin with F32 variables, config.json, the vocabularies, and
+/// the SentencePiece models that split texts: sentencepiece.model, or source.spm and target.spm. They are left out for
+/// a model whose vocabulary.input_case or output_case is not `keep`: its tokens are those of texts of another case.
+/// Positions by a formula become a table of 1024 rows, the most tokens of a sentence with those around it. Outputs may
+/// contain tokens that search excludes here, such as `<unknown>`: translate_batch() has suppress_sequences for them.
+/// Languages of a multilingual model must be written as tokens. Throws Error, beginning with `caller`, for options that
+/// CTranslate2 does not have.
+std::map<std::string, std::string> export_ctranslate2(const ModelFiles& model, std::string_view caller);
 
 }  // namespace edgewise

@@ -164,22 +164,19 @@ std::vector<std::int64_t> read_tokens(const JsonSettings& settings, const std::s
 
 /// Throws Error for settings of generate() that change translations and that Edgewise does not have.
 void refuse_other_search(const JsonSettings& settings) {
-  const auto refuse_boolean = [&](const char* key) { settings.require_boolean(key, false); };
-  const auto refuse_number = [&](const char* key, double neutral) { settings.require_number(key, neutral); };
-  const auto refuse_any = [&](const char* key) { settings.require_absent(key); };
-  refuse_boolean("do_sample");
-  refuse_boolean("remove_invalid_values");
-  refuse_number("num_beam_groups", 1);
-  refuse_number("diversity_penalty", 0);
-  refuse_number("encoder_no_repeat_ngram_size", 0);
-  refuse_number("encoder_repetition_penalty", 1);
-  refuse_number("min_new_tokens", 0);
-  refuse_boolean("token_healing");
+  settings.require_boolean("do_sample", false);
+  settings.require_boolean("remove_invalid_values", false);
+  settings.require_number("num_beam_groups", 1);
+  settings.require_number("diversity_penalty", 0);
+  settings.require_number("encoder_no_repeat_ngram_size", 0);
+  settings.require_number("encoder_repetition_penalty", 1);
+  settings.require_number("min_new_tokens", 0);
+  settings.require_boolean("token_healing", false);
   for (const char* key :
        {"begin_suppress_tokens", "forced_decoder_ids", "sequence_bias", "force_words_ids", "constraints",
         "exponential_decay_length_penalty", "stop_strings", "penalty_alpha", "guidance_scale", "watermarking_config",
         "prompt_lookup_num_tokens", "max_time", "dola_layers"}) {
-    refuse_any(key);
+    settings.require_absent(key);
   }
 }
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "edgewise/convert/hugging_face_tokenizer.h"
+
 #include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/files/json.h"
-#include "edgewise/convert/exported_parameters.h"
-#include "edgewise/convert/exported_tokens.h"
-#include "edgewise/convert/hugging_face_files.h"
-#include "edgewise/convert/multilingual_tokens.h"
+#include "edgewise/convert/exported_content.h"
+#include "edgewise/convert/hugging_face_vocabulary.h"
 
 namespace edgewise {
 namespace {
@@ -16,6 +16,13 @@ namespace {
 using Files = std::map<std::string, std::string>;
 
 constexpr const char* kTokenizerConfig = "tokenizer_config.json";
+
+/// Returns the texts of the tokens without those at the end that the imported files did not name.
+std::vector<std::string> named_tokens(const TokenList& list) {
+  std::vector<std::string> tokens = list.tokens;
+  while (!tokens.empty() && tokens.back() == unnamed_token(tokens.size() - 1)) tokens.pop_back();
+  return tokens;
+}
 
 std::string numbered_tokens(const std::vector<std::string>& tokens) {
   JsonObject json;
@@ -25,12 +32,12 @@ std::string numbered_tokens(const std::vector<std::string>& tokens) {
 
 class TokenizerWriter {
  public:
-  TokenizerWriter(const ModelFiles& model, const HuggingFaceLengths& lengths, std::string_view caller)
+  TokenizerWriter(const ModelFiles& model, std::int64_t longest_input, std::string_view caller)
       : model_(model),
         input_(*model.codec.vocabularies.input),
         output_(*model.codec.vocabularies.output),
         caller_(caller) {
-    if (lengths.input > 0) settings_.add("model_max_length", lengths.input);
+    if (longest_input > 0) settings_.add("model_max_length", longest_input);
   }
 
   Files write_marian() && {
@@ -180,8 +187,8 @@ class TokenizerWriter {
 }  // namespace
 
 std::map<std::string, std::string> write_tokenizer(const ModelFiles& model, HuggingFaceFamily family,
-                                                   const HuggingFaceLengths& lengths, std::string_view caller) {
-  TokenizerWriter writer(model, lengths, caller);
+                                                   std::int64_t longest_input, std::string_view caller) {
+  TokenizerWriter writer(model, longest_input, caller);
   return family == HuggingFaceFamily::kMarian ? std::move(writer).write_marian()
                                               : std::move(writer).write_multilingual();
 }

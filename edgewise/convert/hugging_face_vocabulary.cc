@@ -3,22 +3,27 @@
 
 #include <algorithm>
 #include <map>
-#include <memory>
 #include <utility>
-#include <vector>
 
 #include "edgewise/base/config/parse_number.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/files/files.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/convert/json_settings.h"
-#include "edgewise/convert/multilingual_tokens.h"
 #include "edgewise/convert/neutral_settings.h"
-#include "edgewise/convert/token_list_builder.h"
 #include "edgewise/text/vocabulary/mapped_vocabulary.h"
 
 namespace edgewise {
 namespace {
+
+/// Returns whether a special token is a language: `__fr__` of M2M-100, `fra_Latn` of NLLB.
+bool is_language(std::string_view token) { return !token.starts_with('<'); }
+
+/// Returns the name of a language: `__fr__` is `fr`.
+std::string language_name(const std::string& token) {
+  const bool is_marked = token.size() > 4 && token.starts_with("__") && token.ends_with("__");
+  return is_marked ? token.substr(2, token.size() - 4) : token;
+}
 
 namespace fs = std::filesystem;
 
@@ -50,6 +55,12 @@ std::vector<std::string> read_numbered_tokens(const fs::path& path, std::string_
 
 SpecialTokens special_tokens(const HuggingFaceConfig& config) {
   return {.padding = config.padding, .begin = config.begin, .end = config.end};
+}
+
+/// Returns the member `content` of a token that is an object, or else the token.
+const JsonValue& content_of(const JsonValue& token) {
+  const auto content = token.members.find("content");
+  return content == token.members.end() ? token : content->second;
 }
 
 /// The settings of a tokenizer: tokenizer_config.json and, for the list of additional tokens, special_tokens_map.json.
@@ -109,8 +120,7 @@ class TokenizerSettings {
   static std::vector<std::string> token_texts(const JsonSettings& settings, const char* key, const JsonValue& list) {
     std::vector<std::string> texts;
     for (const JsonValue& item : list.items) {
-      const auto content = item.members.find("content");
-      const JsonValue& text = content == item.members.end() ? item : content->second;
+      const JsonValue& text = content_of(item);
       if (text.kind != JsonKind::kString) settings.refuse(key, describe(list), "a list of tokens");
       texts.push_back(text.text);
     }
@@ -125,10 +135,10 @@ class TokenizerSettings {
 std::string token_name(const JsonSettings& settings, const std::string& key, std::string_view by_default) {
   const JsonValue* value = settings.find(key);
   if (value == nullptr) return std::string(by_default);
-  if (value->kind == JsonKind::kString) return value->text;
-  const auto content = value->members.find("content");
-  if (content == value->members.end()) settings.refuse(key, describe(*value), "the name of a token");
-  return content->second.text;
+  const JsonValue& content = content_of(*value);
+  if (&content == value && value->kind != JsonKind::kString)
+    settings.refuse(key, describe(*value), "the name of a token");
+  return content.text;
 }
 
 /// Throws Error unless `tokens` have, at the number of a special token, the name that the tokenizer uses for it.
@@ -203,6 +213,27 @@ void use_forced_language(const HuggingFaceConfig& config, const std::string& whe
 }
 
 }  // namespace
+
+std::vector<std::string> nllb_tokens(const PieceCodec& pieces) {
+  constexpr std::size_t kSpecialPieces = 3;
+  std::vector<std::string> tokens = {"<s>", "<pad>", "</s>", std::string(kUnknownToken)};
+  for (std::size_t i = kSpecialPieces; i < pieces.pieces().size(); ++i) tokens.push_back(pieces.pieces()[i].text);
+  return tokens;
+}
+
+TokenListBuilder multilingual_list(const MultilingualTokens& tokens, std::int64_t size, const SpecialTokens& special,
+                                   std::string where) {
+  TokenListBuilder builder(tokens.listed, size, special, kUnknownToken, std::move(where));
+  SentenceRules& rules = builder.list().rules;
+  builder.list().text = tokens.is_nllb ? TokenText::kMetaspace : TokenText::kPieces;
+  builder.add_special("<s>");
+  for (const std::string& token : tokens.added) {
+    const std::int64_t number = builder.add_special(token);
+    if (is_language(token)) rules.languages.push_back({language_name(token), number});
+  }
+  rules.language_place = tokens.place;
+  return builder;
+}
 
 HuggingFaceVocabulary read_hugging_face_vocabulary(const fs::path& directory, const HuggingFaceConfig& config,
                                                    std::string_view caller) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <array>
 #include <iterator>
 #include <optional>
 #include <utility>
@@ -8,12 +7,12 @@
 #include "edgewise/base/error.h"
 #include "edgewise/base/files/files.h"
 #include "edgewise/base/utf8.h"
-#include "edgewise/convert/ctranslate2_layout.h"
-#include "edgewise/convert/ctranslate2_positions.h"
-#include "edgewise/convert/ctranslate2_search.h"
 #include "edgewise/convert/ctranslate2_settings.h"
 #include "edgewise/convert/ctranslate2_vocabulary.h"
-#include "edgewise/convert/importers.h"
+#include "edgewise/convert/foreign_search.h"
+#include "edgewise/convert/imported_model.h"
+#include "edgewise/convert/known_layouts.h"
+#include "edgewise/convert/position_tables.h"
 
 namespace edgewise {
 namespace {
@@ -41,7 +40,7 @@ bool are_equal(const TensorInfo* a, const TensorInfo* b) {
   return a->dtype == b->dtype && a->shape == b->shape && std::ranges::equal(a->bytes, b->bytes);
 }
 
-/// Changes the tensors of a model into those of its layout (ctranslate2_layout.h).
+/// Changes the tensors of a model into those of its layout (known_layouts.h).
 class TensorEditor {
  public:
   TensorEditor(StoredTensors& stored, TransformerOptions& options, const std::string& where)

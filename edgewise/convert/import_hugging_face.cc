@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <array>
-#include <utility>
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/files/files.h"
 #include "edgewise/base/sort_unique.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/convert/hugging_face_config.h"
-#include "edgewise/convert/hugging_face_layout.h"
 #include "edgewise/convert/hugging_face_vocabulary.h"
-#include "edgewise/convert/importers.h"
+#include "edgewise/convert/imported_model.h"
 #include "edgewise/convert/json_settings.h"
-#include "edgewise/convert/position_table.h"
+#include "edgewise/convert/known_layouts.h"
+#include "edgewise/convert/position_tables.h"
 #include "edgewise/convert/pytorch_model.h"
 
 namespace edgewise {

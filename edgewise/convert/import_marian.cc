@@ -7,10 +7,9 @@
 #include "edgewise/base/config/parse_number.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/utf8.h"
-#include "edgewise/convert/importers.h"
+#include "edgewise/convert/imported_model.h"
+#include "edgewise/convert/known_layouts.h"
 #include "edgewise/convert/marian_config.h"
-#include "edgewise/convert/marian_layout.h"
-#include "edgewise/convert/marian_tokens.h"
 #include "edgewise/convert/npz.h"
 #include "edgewise/convert/yaml.h"
 

@@ -31,7 +31,15 @@ std::string describe_missing_options(const ImportedModel& model);
 
 /// Writes a model directory. Throws Error, beginning with `caller` and the name of the source and without writing
 /// anything, if the model cannot be read back or cannot translate. Replaces a model that is there; a caller that shall
-/// not calls check_output_directory (translate/output_path.h) first.
+/// not calls check_output_directory (translate/model_paths.h) first.
 void write_model(const ImportedModel& model, const std::filesystem::path& destination, std::string_view caller);
+
+/// Returns the most tokens of a sentence such that it has at most `positions` with the tokens around it.
+std::int64_t longest_input(std::int64_t positions, const Vocabulary& vocabulary);
+
+// One importer for each kind of directory; import_model chooses. Errors begin with `caller`.
+ImportedModel import_hugging_face(const std::filesystem::path& directory, std::string_view caller);
+ImportedModel import_marian(const std::filesystem::path& directory, std::string_view caller);
+ImportedModel import_ctranslate2(const std::filesystem::path& directory, std::string_view caller);
 
 }  // namespace edgewise

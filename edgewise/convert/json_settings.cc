@@ -91,12 +91,9 @@ std::string describe(const JsonValue& value) {
 }
 
 JsonSettings JsonSettings::read(const std::filesystem::path& path, std::string_view caller) {
-  return parse(read_file(path, caller, kMaxJsonBytes), fmt::format("{}: {}", caller, path.string()));
-}
-
-JsonSettings JsonSettings::parse(std::string_view text, std::string where) {
-  JsonSettings settings(where);
-  settings.members_ = JsonReader(text, std::move(where)).run();
+  const std::string text = read_file(path, caller, kMaxJsonBytes);
+  JsonSettings settings(fmt::format("{}: {}", caller, path.string()));
+  settings.members_ = JsonReader(text, settings.where_).run();
   return settings;
 }
 

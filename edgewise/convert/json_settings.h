@@ -34,9 +34,6 @@ class JsonSettings {
   /// values.
   static JsonSettings read(const std::filesystem::path& path, std::string_view caller);
 
-  /// Parses text; errors begin with `where`.
-  static JsonSettings parse(std::string_view text, std::string where);
-
   /// No settings.
   explicit JsonSettings(std::string where) : where_(std::move(where)) {}
 

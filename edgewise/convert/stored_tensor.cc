@@ -23,9 +23,9 @@ Element element_at(std::span<const std::byte> bytes, std::size_t index) {
   return element;
 }
 
-std::vector<float> doubles_to_floats(const TensorInfo& tensor, std::size_t count, std::string_view where) {
-  std::vector<float> floats(count);
-  for (std::size_t i = 0; i < count; ++i) {
+std::vector<float> doubles_to_floats(const TensorInfo& tensor, std::string_view where) {
+  std::vector<float> floats(tensor.bytes.size() / sizeof(double));
+  for (std::size_t i = 0; i < floats.size(); ++i) {
     const auto value = element_at<double>(tensor.bytes, i);
     floats[i] = static_cast<float>(value);
     check(floats[i] == value || std::isnan(value),
@@ -35,10 +35,10 @@ std::vector<float> doubles_to_floats(const TensorInfo& tensor, std::size_t count
   return floats;
 }
 
-template <class Convert>
-std::vector<float> convert_each(std::size_t count, Convert convert) {
-  std::vector<float> floats(count);
-  for (std::size_t i = 0; i < count; ++i) floats[i] = convert(i);
+template <class Element>
+std::vector<float> convert_each(const TensorInfo& tensor) {
+  std::vector<float> floats(tensor.bytes.size() / sizeof(Element));
+  for (std::size_t i = 0; i < floats.size(); ++i) floats[i] = static_cast<float>(element_at<Element>(tensor.bytes, i));
   return floats;
 }
 
@@ -48,6 +48,12 @@ std::string_view StoredTensors::keep(std::string bytes) {
   const auto kept = std::make_shared<const std::string>(std::move(bytes));
   memory.push_back(kept);
   return *kept;
+}
+
+void StoredTensors::add(std::string name, std::vector<std::int64_t> shape, std::span<const float> elements) {
+  const std::string_view bytes =
+      keep(std::string(reinterpret_cast<const char*>(elements.data()), elements.size_bytes()));
+  tensors.push_back({std::move(name), DType::kF32, std::move(shape), std::as_bytes(std::span(bytes))});
 }
 
 void add_zeros(std::string name, std::vector<std::int64_t> shape, StoredTensors& tensors) {
@@ -96,18 +102,15 @@ void TensorLookup::expect_all_used() const {
 }
 
 std::vector<float> to_floats(const TensorInfo& tensor, std::string_view where) {
-  const std::size_t count = tensor.bytes.size() / dtype_size(tensor.dtype);
   switch (tensor.dtype) {
     case DType::kF32:
-      return convert_each(count, [&](std::size_t i) { return element_at<float>(tensor.bytes, i); });
+      return convert_each<float>(tensor);
     case DType::kF16:
-      return convert_each(count,
-                          [&](std::size_t i) { return static_cast<float>(element_at<Float16>(tensor.bytes, i)); });
+      return convert_each<Float16>(tensor);
     case DType::kBF16:
-      return convert_each(count,
-                          [&](std::size_t i) { return static_cast<float>(element_at<BFloat16>(tensor.bytes, i)); });
+      return convert_each<BFloat16>(tensor);
     case DType::kF64:
-      return doubles_to_floats(tensor, count, where);
+      return doubles_to_floats(tensor, where);
     default:
       fail("{}: {} has elements of type {}, needs F32, F16, BF16 or F64", where, quote(tensor.name),
            dtype_name(tensor.dtype));

@@ -24,6 +24,9 @@ struct StoredTensors {
 
   /// Stores the bytes and returns them.
   std::string_view keep(std::string bytes);
+
+  /// Adds a tensor of F32 with these elements.
+  void add(std::string name, std::vector<std::int64_t> shape, std::span<const float> elements);
 };
 
 /// Adds a tensor of F32 whose elements are 0.

@@ -1,16 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "edgewise/convert/parameter_list.h"
 #include "edgewise/convert/stored_tensor.h"
-
-// How another system stores the parameters of a model. One layout serves importing and exporting.
+#include "edgewise/options/transformer_options.h"
 
 namespace edgewise {
+
+/// Name and shape of a parameter in a model directory.
+struct ParameterShape {
+  std::string name;
+  std::vector<std::int64_t> shape;
+};
+
+/// Lists the parameters of a model with dot scores. Throws Error for a Universal Transformer and for additive scores,
+/// which no other system has.
+std::vector<ParameterShape> list_parameters(const TransformerOptions& options);
+
+// How another system stores the parameters of a model. One layout serves importing and exporting.
 
 enum class Orientation {
   kRows,        // as Edgewise: a matrix [out, in], a vector [size]

@@ -10,7 +10,7 @@
 #include "edgewise/base/error.h"
 #include "edgewise/base/sha256.h"
 #include "edgewise/base/utf8.h"
-#include "edgewise/server/request_error.h"
+#include "edgewise/server/http.h"
 
 namespace edgewise {
 namespace {

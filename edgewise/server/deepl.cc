@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/server/deepl.h"
-
 #include <algorithm>
 #include <optional>
 #include <set>
@@ -10,7 +8,8 @@
 #include "edgewise/base/ascii.h"
 #include "edgewise/base/files/json.h"
 #include "edgewise/base/utf8.h"
-#include "edgewise/server/language_codes.h"
+#include "edgewise/server/endpoints.h"
+#include "edgewise/server/languages.h"
 #include "edgewise/server/request_fields.h"
 #include "edgewise/server/translation_endpoint.h"
 
@@ -81,21 +80,19 @@ TextRequest read_deepl_request(const HttpRequest& http, const RequestFields& fie
   return request;
 }
 
-RequestLanguages read_languages(ServerState& state, const RequestFields& fields, const TextRequest& request) {
+void read_languages(ServerState& state, const RequestFields& fields, TextRequest& request) {
   const std::string target = fields.text("target_lang").value_or("");
   check(!target.empty(), "Value for 'target_lang' not specified.");
   const std::string source = fields.text("source_lang").value_or("");
-  return find_languages(*state.models.languages(), source.empty() ? std::string(kDetectSource) : source, target,
-                        request.texts, request.format);
+  find_languages(*state.models.languages(), source.empty() ? std::string(kDetectSource) : source, target, request);
 }
 
-std::string translations_json(const TextRequest& request, const std::vector<SourceLanguage>& sources,
-                              const std::vector<TextTranslation>& results) {
+std::string translations_json(const TextRequest& request, const std::vector<TextTranslation>& results) {
   std::size_t next = 0;
   return json_array(results, [&](const TextTranslation& result) {
     const std::size_t number = next++;
     return JsonObject()
-        .add("detected_source_language", deepl_code(sources[number].code))
+        .add("detected_source_language", deepl_code(request.sources[number].code))
         .add("text", result.text)
         .add("billed_characters", count_code_points(request.texts[number]))
         .text();
@@ -110,13 +107,11 @@ void handle_deepl_translate(ServerState& state, HttpExchange& exchange) {
   request.key = std::move(key);
   request.status_over_quota = kQuotaExceeded;
   check_limits(request, state.options);
-  RequestLanguages languages = read_languages(state, fields, request);
-  request.routes = languages.routes;
+  read_languages(state, fields, request);
   const std::vector<TextTranslation> results = run_request(state, exchange, request);
   state.deepl_characters += count_characters(request.texts);
-  respond_translation(
-      state, exchange,
-      JsonObject().add_json("translations", translations_json(request, languages.sources, results)).text());
+  respond_translation(state, exchange,
+                      JsonObject().add_json("translations", translations_json(request, results)).text());
 }
 
 void handle_deepl_languages(ServerState& state, HttpExchange& exchange) {
@@ -147,16 +142,11 @@ void handle_usage(ServerState& state, HttpExchange& exchange) {
 
 }  // namespace
 
-void add_deepl(Router& router, ServerState& state) {
-  const auto add = [&](const std::string& method, const std::string& path,
-                       void (*handle)(ServerState&, HttpExchange&)) {
-    router.add(
-        method, path, [&state, handle](const auto& exchange) { handle(state, *exchange); }, message_body);
-  };
-  add("POST", "/v2/translate", handle_deepl_translate);
+void add_deepl(Router& router) {
+  router.add("POST", "/v2/translate", handle_deepl_translate, message_body);
   for (const char* method : {"GET", "POST"}) {
-    add(method, "/v2/languages", handle_deepl_languages);
-    add(method, "/v2/usage", handle_usage);
+    router.add(method, "/v2/languages", handle_deepl_languages, message_body);
+    router.add(method, "/v2/usage", handle_usage, message_body);
   }
 }
 

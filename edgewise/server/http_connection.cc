@@ -7,17 +7,13 @@
 #include <boost/beast/ssl.hpp>
 #include <chrono>
 #include <deque>
-#include <exception>
-#include <memory>
 #include <optional>
-#include <string>
 #include <utility>
 
-#include "edgewise/server/http_error.h"
+#include "edgewise/server/http.h"
 #include "edgewise/server/http_exchange.h"
-#include "edgewise/server/http_linger.h"
 #include "edgewise/server/http_messages.h"
-#include "edgewise/server/http_request_reader.h"
+#include "edgewise/server/http_streams.h"
 
 namespace edgewise {
 namespace {

@@ -4,8 +4,6 @@
 #include <boost/asio/post.hpp>
 #include <utility>
 
-#include "edgewise/server/http_error.h"
-
 namespace edgewise {
 
 ConnectionExchange::ConnectionExchange(boost::asio::any_io_executor executor,

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/server/http_server.h"
 
+#include <openssl/ssl.h>
+
+#include <boost/asio/buffer.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/ssl/context.hpp>
@@ -13,21 +16,74 @@
 
 #include "edgewise/base/background.h"
 #include "edgewise/base/error.h"
+#include "edgewise/base/files/files.h"
 #include "edgewise/server/http_listener.h"
 #include "edgewise/server/http_shared.h"
-#include "edgewise/server/http_tls.h"
 
 namespace edgewise {
+
+namespace detail {
+
+/// The texts of two PEM files: the certificate of a server, which the certificates of its issuers may follow, and its
+/// private key without a password.
+struct TlsFiles {
+  std::string certificate;
+  std::string key;
+
+  friend bool operator==(const TlsFiles&, const TlsFiles&) = default;
+};
+
+}  // namespace detail
+
 namespace {
 
 namespace net = boost::asio;
+using boost::system::error_code;
+using detail::TlsFiles;
+using TlsContext = boost::asio::ssl::context;
 
-/// Returns nothing without the files of TLS.
+constexpr std::uint64_t kMaxFileBytes = std::uint64_t{1024} * 1024;
+
+/// Returns nothing without the files of TLS. Throws Error for files that cannot be read.
 std::optional<TlsFiles> read_tls(const HttpServerOptions& options) {
   if (options.certificate.empty() && options.key.empty()) return std::nullopt;
   check(!options.certificate.empty() && !options.key.empty(),
         "server: only one of certificate and key is given, TLS needs both");
-  return read_tls_files(options.certificate, options.key);
+  return TlsFiles{read_file(options.certificate, "server", kMaxFileBytes),
+                  read_file(options.key, "server", kMaxFileBytes)};
+}
+
+void use_certificate(TlsContext& tls, const std::string& text, const std::string& path) {
+  error_code error;
+  tls.use_certificate_chain(net::buffer(text), error);
+  check(!error, "server: certificate {} has no usable certificate ({}), needs one in PEM form", path, error.message());
+}
+
+void use_key(TlsContext& tls, const std::string& text, const HttpServerOptions& options) {
+  error_code error;
+  // Without this function, OpenSSL would ask the terminal for the password of an encrypted key.
+  tls.set_password_callback([](std::size_t, TlsContext::password_purpose) { return std::string(); }, error);
+  tls.use_private_key(net::buffer(text), TlsContext::pem, error);
+  const bool is_mismatch = ERR_GET_REASON(static_cast<unsigned long>(error.value())) == X509_R_KEY_VALUES_MISMATCH;
+  check(!error || is_mismatch,
+        "server: key {} has no usable private key ({}), needs one in PEM form without a password", options.key,
+        error.message());
+  // The second check finds a key of another kind than that of the certificate.
+  check(!is_mismatch && SSL_CTX_check_private_key(tls.native_handle()) == 1,
+        "server: key {} does not belong to the certificate {}, needs the private key of that certificate", options.key,
+        options.certificate);
+}
+
+/// Connections have TLS 1.2 or 1.3. Throws Error for files with something else, and for a key that does not belong to
+/// the certificate.
+std::shared_ptr<TlsContext> make_tls_context(const TlsFiles& files, const HttpServerOptions& options) {
+  auto tls = std::make_shared<TlsContext>(TlsContext::tls_server);
+  tls->set_options(TlsContext::default_workarounds | TlsContext::no_tlsv1 | TlsContext::no_tlsv1_1);
+  // Clients keep their sessions themselves, in tickets; a cache would grow with the number of clients.
+  SSL_CTX_set_session_cache_mode(tls->native_handle(), SSL_SESS_CACHE_OFF);
+  use_certificate(*tls, files.certificate, options.certificate);
+  use_key(*tls, files.key, options);
+  return tls;
 }
 
 }  // namespace
@@ -37,7 +93,7 @@ class HttpServer::Implementation {
   Implementation(const HttpServerOptions& options, HttpHandlers handlers)
       : shared_(options, std::move(handlers)),
         tls_files_(read_tls(options)),
-        tls_(tls_files_ ? make_tls_context(*tls_files_) : nullptr),
+        tls_(tls_files_ ? make_tls_context(*tls_files_, options) : nullptr),
         listener_(listen(shared_.io, options.listen, options.socket)),
         port_(listener_->port()),
         work_(shared_.io.get_executor()) {
@@ -71,7 +127,7 @@ class HttpServer::Implementation {
     const std::lock_guard lock(reload_mutex_);
     auto files = read_tls(shared_.options);
     if (files == tls_files_) return false;
-    net::post(shared_.io, [this, tls = make_tls_context(*files)] { tls_ = tls; });
+    net::post(shared_.io, [this, tls = make_tls_context(*files, shared_.options)] { tls_ = tls; });
     tls_files_ = std::move(files);
     return true;
   }

@@ -5,7 +5,6 @@
 #include <sys/socket.h>
 
 #include <boost/asio/write.hpp>
-#include <utility>
 
 namespace edgewise {
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/server/libretranslate.h"
-
 #include <algorithm>
 #include <utility>
 
 #include "edgewise/base/files/json.h"
-#include "edgewise/server/language_codes.h"
-#include "edgewise/server/request_error.h"
+#include "edgewise/server/endpoints.h"
+#include "edgewise/server/http.h"
+#include "edgewise/server/languages.h"
 #include "edgewise/server/request_fields.h"
 #include "edgewise/server/translation_endpoint.h"
 
@@ -87,11 +86,10 @@ void handle_translate(ServerState& state, HttpExchange& exchange) {
   request.alternatives = parse_alternatives(fields.word("alternatives"));
   check_limits(request, state.options);
   request.format = parse_format(fields.text("format"));
-  RequestLanguages languages = find_languages(*state.models.languages(), source, target, request.texts, request.format);
-  request.routes = languages.routes;
+  find_languages(*state.models.languages(), source, target, request);
   const std::vector<TextTranslation> results = run_request(state, exchange, request);
   respond_translation(state, exchange,
-                      translation_json(results, languages.sources, is_list_of_texts(fields), request.alternatives > 0));
+                      translation_json(results, request.sources, is_list_of_texts(fields), request.alternatives > 0));
 }
 
 void handle_detect(ServerState& state, HttpExchange& exchange) {
@@ -141,17 +139,14 @@ void handle_settings(ServerState& state, HttpExchange& exchange) {
 
 }  // namespace
 
-void add_libretranslate(Router& router, ServerState& state) {
-  const auto add = [&](const std::string& method, const std::string& path,
-                       void (*handle)(ServerState&, HttpExchange&)) {
-    router.add(method, path, [&state, handle](const auto& exchange) { handle(state, *exchange); });
-  };
-  add("POST", "/translate", handle_translate);
-  add("POST", "/detect", handle_detect);
-  add("GET", "/languages", handle_languages);
-  add("GET", "/frontend/settings", handle_settings);
-  add("POST", "/translate_file",
-      [](ServerState&, HttpExchange&) { throw RequestError(403, "Files translation are disabled on this server."); });
+void add_libretranslate(Router& router) {
+  router.add("POST", "/translate", handle_translate);
+  router.add("POST", "/detect", handle_detect);
+  router.add("GET", "/languages", handle_languages);
+  router.add("GET", "/frontend/settings", handle_settings);
+  router.add("POST", "/translate_file", [](ServerState&, HttpExchange&) {
+    throw RequestError(403, "Files translation are disabled on this server.");
+  });
 }
 
 }  // namespace edgewise

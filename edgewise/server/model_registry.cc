@@ -7,7 +7,7 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/utf8.h"
-#include "edgewise/server/language_codes.h"
+#include "edgewise/server/languages.h"
 
 namespace edgewise {
 

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/server/operation.h"
-
 #include <string>
 #include <vector>
 
 #include "edgewise/base/files/json.h"
 #include "edgewise/base/version.h"
-#include "edgewise/server/page.h"
-#include "edgewise/server/request_error.h"
-#include "edgewise/server/server_files.h"
+#include "edgewise/server/endpoints.h"
+#include "edgewise/server/http.h"
+#include "edgewise/server/served_files.h"
 
 namespace edgewise {
 namespace {
@@ -72,11 +70,12 @@ bool is_probe(const HttpRequest& request) {
   return request.path == "/health" || request.path == "/ready" || request.path == "/metrics";
 }
 
-void add_operation(Router& router, ServerState& state) {
-  router.add("GET", "/health", [](const auto& exchange) { exchange->respond({.body = status_json("ok")}); });
-  router.add("GET", "/spec", [&state](const auto& exchange) { handle_spec(state, *exchange); });
-  router.add("GET", "/ready", [&state](const auto& exchange) { handle_ready(state, *exchange); });
-  router.add("GET", "/metrics", [&state](const auto& exchange) { handle_metrics(state, *exchange); });
+void add_operation(Router& router) {
+  router.add("GET", "/health",
+             [](ServerState&, HttpExchange& exchange) { exchange.respond({.body = status_json("ok")}); });
+  router.add("GET", "/spec", handle_spec);
+  router.add("GET", "/ready", handle_ready);
+  router.add("GET", "/metrics", handle_metrics);
 }
 
 }  // namespace edgewise

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/server/page.h"
-
 #include <fmt/format.h>
 
 #include <array>
@@ -12,7 +10,8 @@
 #include "edgewise/base/error.h"
 #include "edgewise/base/files/json.h"
 #include "edgewise/base/sha256.h"
-#include "edgewise/server/server_page_files.h"
+#include "edgewise/server/endpoints.h"
+#include "edgewise/server/served_files.h"
 
 namespace edgewise {
 namespace {
@@ -71,9 +70,9 @@ HttpResponse response_of(const EmbeddedFile& file) {
 
 void add_file(Router& router, const EmbeddedFile& file) {
   const HttpResponse whole = response_of(file);
-  router.add("GET", path_of(file.name), [whole, etag = etag_of(file.text)](const auto& exchange) {
-    if (!is_current(exchange->request(), etag)) return exchange->respond(whole);
-    exchange->respond({.status = 304, .content_type = "", .headers = whole.headers});
+  router.add("GET", path_of(file.name), [whole, etag = etag_of(file.text)](ServerState&, HttpExchange& exchange) {
+    if (!is_current(exchange.request(), etag)) return exchange.respond(whole);
+    exchange.respond({.status = 304, .content_type = "", .headers = whole.headers});
   });
 }
 
@@ -88,11 +87,11 @@ void respond_docs(HttpExchange& exchange) {
   }
 }
 
-void add_page(Router& router, ServerState& state) {
+void add_page(Router& router) {
   for (const EmbeddedFile& file : server_page_files()) add_file(router, file);
-  router.add("GET", "/page/settings.json", [&state](const auto& exchange) {
-    exchange->respond({.body = JsonObject().add("alternatives", state.options.alternatives).text(),
-                       .headers = {{"Cache-Control", "no-store"}, {"X-Content-Type-Options", "nosniff"}}});
+  router.add("GET", "/page/settings.json", [](ServerState& state, HttpExchange& exchange) {
+    exchange.respond({.body = JsonObject().add("alternatives", state.options.alternatives).text(),
+                      .headers = {{"Cache-Control", "no-store"}, {"X-Content-Type-Options", "nosniff"}}});
   });
 }
 

@@ -6,7 +6,6 @@
 
 #include "edgewise/base/files/json.h"
 #include "edgewise/base/stop_request.h"
-#include "edgewise/server/request_error.h"
 
 namespace edgewise {
 namespace {
@@ -17,7 +16,7 @@ constexpr std::string_view kOtherPaths = "other";
 
 std::string error_body(std::string_view message) { return JsonObject().add("error", message).text(); }
 
-void Router::add(const std::string& method, const std::string& path, HttpHandler handler, ErrorBody error) {
+void Router::add(const std::string& method, const std::string& path, Handler handler, ErrorBody error) {
   paths_[path][method] = {std::move(handler), error};
 }
 
@@ -63,7 +62,7 @@ void Router::run(const std::shared_ptr<HttpExchange>& exchange, const Endpoint& 
     exchange->respond({.status = status, .body = endpoint.error(message), .headers = headers});
   };
   try {
-    endpoint.handler(exchange);
+    endpoint.handler(state_, *exchange);
   } catch (const StopException&) {
     return;
   } catch (const RequestError& error) {

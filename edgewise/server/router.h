@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -8,10 +10,24 @@
 #include <string_view>
 #include <vector>
 
+#include "edgewise/server/api_keys.h"
 #include "edgewise/server/http.h"
-#include "edgewise/server/server_state.h"
+#include "edgewise/server/metrics.h"
+#include "edgewise/server/model_registry.h"
+#include "edgewise/server/server_config.h"
 
 namespace edgewise {
+
+/// Options, models, logs and metrics, which the interfaces of a server share. The object must outlive all requests.
+struct ServerState {
+  ServerOptions options;
+  ModelRegistry& models;
+  std::function<void(std::string_view line)> log = {};  // receives errors; threads may call it at the same time
+  Metrics metrics = {};
+  ApiKeys keys = ApiKeys(options.api_keys, options.require_api_key);
+  std::atomic<std::int64_t> deepl_characters = 0;  // characters of texts that DeepL's interface has translated
+  std::atomic<bool> is_draining = false;           // whether the server is about to end and takes no more texts
+};
 
 /// Writes the body of an error as an interface writes it, in JSON.
 using ErrorBody = std::string (*)(std::string_view message);
@@ -23,13 +39,16 @@ std::string error_body(std::string_view message);
 ///
 /// A path that no handler has gets status 404, and another method 405 with `Allow`; HEAD is the same as GET, and the
 /// connection must leave out the body; OPTIONS is answered for all paths. An Error of a handler gets its status
-/// (request_error.h) and any other exception 500; StopException, because the client is gone, gets no response.
+/// (RequestError) and any other exception 500; StopException, because the client is gone, gets no response.
 class Router {
  public:
   explicit Router(ServerState& state) : state_(state) {}
 
-  /// Adds the handler of a path and a method, GET or POST. The handler answers before it returns.
-  void add(const std::string& method, const std::string& path, HttpHandler handler, ErrorBody error = error_body);
+  /// Answers a request, in this thread.
+  using Handler = std::function<void(ServerState& state, HttpExchange& exchange)>;
+
+  /// Adds the handler of a path and a method, GET or POST.
+  void add(const std::string& method, const std::string& path, Handler handler, ErrorBody error = error_body);
 
   /// The methods of each path.
   std::map<std::string, std::vector<std::string>> endpoints() const;
@@ -43,7 +62,7 @@ class Router {
 
  private:
   struct Endpoint {
-    HttpHandler handler;
+    Handler handler;
     ErrorBody error;
   };
   using Methods = std::map<std::string, Endpoint, std::less<>>;

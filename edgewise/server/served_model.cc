@@ -2,12 +2,14 @@
 #include "edgewise/server/served_model.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/files/files.h"
 #include "edgewise/base/files/manifest.h"
 #include "edgewise/base/utf8.h"
-#include "edgewise/server/language_codes.h"
+#include "edgewise/server/languages.h"
 
 namespace edgewise {
 namespace {
@@ -62,6 +64,16 @@ bool is_language_pair(std::string_view name) {
 ModelSpec parse_path(const std::string& path) {
   const bool names_languages = is_plain_name(path) && is_language_pair(path) && !path_exists(path, "server");
   return names_languages ? parse_model_spec(path + "=" + path) : ModelSpec{.path = path};
+}
+
+namespace fs = std::filesystem;
+
+ModelSpec spec_of(const fs::path& directory) {
+  try {
+    return parse_model_spec(directory.filename().string() + "=" + directory.string());
+  } catch (const Error&) {
+    return {.path = directory.string()};  // the name is no pair of languages
+  }
 }
 
 }  // namespace
@@ -120,6 +132,22 @@ std::shared_ptr<ServedModel> load_served_model(const ModelSpec& spec, Translator
   options.alignment = true;
   served->service = std::make_unique<TranslationService>(std::move(models), std::move(options));
   return served;
+}
+
+std::vector<ModelSpec> list_models(const std::string& folder) {
+  std::error_code error;
+  std::vector<fs::path> directories;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    std::error_code ignored;  // a link to nowhere is no directory
+    const bool is_hidden = entry->path().filename().string().starts_with(".");
+    if (!is_hidden && entry->is_directory(ignored)) directories.push_back(entry->path());
+  }
+  check(!error, "server: server.models_folder {}: {}", quote(folder), error.message());
+  std::ranges::sort(directories);
+  std::vector<ModelSpec> specs;
+  specs.reserve(directories.size());
+  for (const fs::path& directory : directories) specs.push_back(spec_of(directory));
+  return specs;
 }
 
 }  // namespace edgewise

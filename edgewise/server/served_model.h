@@ -9,17 +9,17 @@
 #include <string_view>
 #include <vector>
 
+#include "edgewise/translate/translation_engine.h"
 #include "edgewise/translate/translation_service.h"
-#include "edgewise/translate/translator_options.h"
 
 namespace edgewise {
 
-/// The languages of one side of a model: from codes (language_codes.h) to the model's own names, which are empty in a
+/// The languages of one side of a model: from codes (languages.h) to the model's own names, which are empty in a
 /// model that knows no names.
 using ModelLanguages = std::map<std::string, std::string, std::less<>>;
 
 /// A model as the command line names it: `en-de=DIR`, `en+fr-*=DIR`, or `DIR`, which is `*-*=DIR`. A language whose
-/// code has a region or script is written with `_`: `pt_BR-en=DIR`. The name of a model (translate/model_names.h) may
+/// code has a region or script is written with `_`: `pt_BR-en=DIR`. The name of a model (translate/model_paths.h) may
 /// be a pair of languages: `en-de` is `en-de=en-de`, unless a file or directory has the path `en-de`.
 struct ModelSpec {
   std::vector<std::string> sources = {};  // codes; empty: all languages that the model has on this side
@@ -55,5 +55,10 @@ std::shared_ptr<ServedModel> load_served_model(const ModelSpec& spec, Translator
 /// the model `path`, for a code that `names` lacks, and if both are empty. Names that are no codes are left out.
 ModelLanguages select_languages(const std::vector<std::string>& codes, const std::vector<std::string>& names,
                                 const std::string& path);
+
+/// Returns the models in a folder, by their names: each of its folders, unless the name begins with a dot. A folder
+/// that is named by languages, such as en-de, has these languages, another one all languages that its model has. Throws
+/// Error for a folder that cannot be read.
+std::vector<ModelSpec> list_models(const std::string& folder);
 
 }  // namespace edgewise

@@ -9,8 +9,6 @@
 #include "edgewise/base/ascii.h"
 #include "edgewise/base/config/parse_number.h"
 #include "edgewise/base/utf8.h"
-#include "edgewise/server/language_codes.h"
-#include "edgewise/server/request_error.h"
 
 namespace edgewise {
 namespace {
@@ -50,11 +48,14 @@ std::string require_code(const ServedLanguages& languages, const std::string& na
 }
 
 std::vector<SourceLanguage> find_sources(const ServedLanguages& languages, const std::string& source,
-                                         const std::vector<std::string>& texts, TextFormat format) {
-  if (!equal_without_case(source, kDetectSource)) return {texts.size(), {.code = require_code(languages, source)}};
+                                         const TextRequest& request) {
+  if (!equal_without_case(source, kDetectSource)) {
+    return {request.texts.size(), {.code = require_code(languages, source)}};
+  }
   check(!languages.models().empty(), "the server has no model");
   std::vector<SourceLanguage> sources;
-  for (DetectedLanguage& detected : detect_language_of_each(texts, languages, format == TextFormat::kHtml)) {
+  const bool is_html = request.format == TextFormat::kHtml;
+  for (DetectedLanguage& detected : detect_language_of_each(request.texts, languages, is_html)) {
     sources.push_back({std::move(detected.code), detected.confidence});
   }
   return sources;
@@ -62,17 +63,16 @@ std::vector<SourceLanguage> find_sources(const ServedLanguages& languages, const
 
 }  // namespace
 
-RequestLanguages find_languages(const ServedLanguages& languages, const std::string& source, const std::string& target,
-                                const std::vector<std::string>& texts, TextFormat format) {
-  RequestLanguages found{.sources = find_sources(languages, source, texts, format),
-                         .target = require_code(languages, target)};
-  for (const SourceLanguage& language : found.sources) {
-    auto route = languages.find_route(language.code, found.target);
-    check(route.has_value(), "{} ({}) is not available as a target language from {} ({})", language_name(found.target),
-          found.target, language_name(language.code), language.code);
-    found.routes.push_back(*std::move(route));
+void find_languages(const ServedLanguages& languages, const std::string& source, const std::string& target,
+                    TextRequest& request) {
+  request.sources = find_sources(languages, source, request);
+  request.target = require_code(languages, target);
+  for (const SourceLanguage& language : request.sources) {
+    auto route = languages.find_route(language.code, request.target);
+    check(route.has_value(), "{} ({}) is not available as a target language from {} ({})",
+          language_name(request.target), request.target, language_name(language.code), language.code);
+    request.routes.push_back(*std::move(route));
   }
-  return found;
 }
 
 std::int64_t count_characters(const std::vector<std::string>& texts) {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "edgewise/server/http.h"
-#include "edgewise/server/language_detector.h"
-#include "edgewise/server/server_state.h"
+#include "edgewise/server/languages.h"
+#include "edgewise/server/router.h"
 #include "edgewise/server/text_request.h"
 
 // What the interfaces have in common: from the fields of a request to translations.
@@ -17,24 +17,11 @@ namespace edgewise {
 /// The name of a source language that the server detects.
 inline constexpr std::string_view kDetectSource = "auto";
 
-/// The language of a text, from which it is translated.
-struct SourceLanguage {
-  std::string code;
-  std::optional<double> confidence = {};  // from 0 to 100; nothing if the client names the language
-};
-
-/// The languages of a request.
-struct RequestLanguages {
-  std::vector<SourceLanguage> sources = {};  // language of each text
-  std::string target;                        // code
-  std::vector<Route> routes = {};            // route of each text
-};
-
-/// Finds the languages and the models between them; detects the language of each text if `source` is kDetectSource.
-/// Throws Error for languages that the server does not have or between which it does not translate. The errors have the
-/// texts of LibreTranslate.
-RequestLanguages find_languages(const ServedLanguages& languages, const std::string& source, const std::string& target,
-                                const std::vector<std::string>& texts, TextFormat format);
+/// Sets the languages of a request and the models between them; detects the language of each text if `source` is
+/// kDetectSource. Throws Error for languages that the server does not have or between which it does not translate. The
+/// errors have the texts of LibreTranslate.
+void find_languages(const ServedLanguages& languages, const std::string& source, const std::string& target,
+                    TextRequest& request);
 
 /// Reads the names of formats, by default text. Throws Error for others.
 TextFormat parse_format(const std::optional<std::string>& name);

@@ -3,25 +3,33 @@
 
 #include <exception>
 #include <mutex>
-#include <optional>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include "edgewise/base/config/config.h"
-#include "edgewise/server/access_log.h"
-#include "edgewise/server/cors.h"
-#include "edgewise/server/deepl.h"
-#include "edgewise/server/libretranslate.h"
-#include "edgewise/server/model_loader.h"
-#include "edgewise/server/native.h"
-#include "edgewise/server/operation.h"
-#include "edgewise/server/page.h"
+#include "edgewise/server/endpoints.h"
+#include "edgewise/server/http.h"
 #include "edgewise/server/router.h"
-#include "edgewise/server/server_state.h"
+#include "edgewise/server/served_model.h"
 
 namespace edgewise {
 namespace {
+
+/// Returns the loader of the models of a server: model directories, translated with `translator`, with the queue and as
+/// many outputs as `server` says.
+ModelLoader make_model_loader(const TranslatorOptions& translator, const ServerOptions& server) {
+  TranslatorOptions options = translator;
+  options.max_pending_tokens = server.queue_tokens;
+  const std::int64_t max_outputs = server.alternatives + 1;
+  ModelLoader loader{.revision = model_revision, .load = [options, max_outputs](const ModelSpec& spec) {
+                       return load_served_model(spec, options, max_outputs);
+                     }};
+  if (!server.models_folder.empty()) {
+    loader.list = [folder = server.models_folder] { return list_models(folder); };
+  }
+  return loader;
+}
 
 constexpr int kClientIsGone = 499;  // nginx's number for a request whose client hung up; only in logs and metrics
 
@@ -56,11 +64,11 @@ class TranslationServer::Implementation {
         models_(parse_specs(checked(config).server.models), std::move(loader), config.server.pivot, logs_.report),
         state_{.options = config.server, .models = models_, .log = logs_.report},
         router_(state_) {
-    add_libretranslate(router_, state_);
-    add_deepl(router_, state_);
-    add_native(router_, state_);
-    add_operation(router_, state_);
-    add_page(router_, state_);
+    add_libretranslate(router_);
+    add_deepl(router_);
+    add_native(router_);
+    add_operation(router_);
+    add_page(router_);
     http_.emplace(http_options(config),
                   HttpHandlers{.answer = [this](const auto& exchange) { router_.handle(exchange); },
                                .is_probe = is_probe,
@@ -136,8 +144,7 @@ class TranslationServer::Implementation {
 };
 
 TranslationServer::TranslationServer(const ServerConfig& config, ServerLogs logs)
-    : TranslationServer(config, std::move(logs),
-                        make_model_loader(config.translation.translator_options(), config.server)) {}
+    : TranslationServer(config, std::move(logs), make_model_loader(config.translation.translator, config.server)) {}
 
 TranslationServer::TranslationServer(const ServerConfig& config, ServerLogs logs, ModelLoader loader)
     : implementation_(std::make_unique<Implementation>(config, std::move(logs), std::move(loader))) {}

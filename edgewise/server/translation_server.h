@@ -5,7 +5,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <string>
 #include <string_view>
 
 #include "edgewise/server/http_server.h"
@@ -17,7 +16,7 @@ namespace edgewise {
 /// Receives lines without line feeds. Threads may call the functions at the same time; the functions must be quick.
 struct ServerLogs {
   std::function<void(std::string_view line)> report = {};  // errors, and reloaded models
-  std::function<void(std::string_view line)> access = {};  // JSON for each response (access_log.h)
+  std::function<void(std::string_view line)> access = {};  // JSON for each response (access_log_line)
 };
 
 /// A translation server: models behind HTTP with the interfaces of LibreTranslate and DeepL, and our own.

@@ -12,8 +12,6 @@
 #include "edgewise/base/escape_html.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/text/sentences/protected_spans.h"
-#include "edgewise/translate/html/html_attributes.h"
-#include "edgewise/translate/html/html_document.h"
 #include "edgewise/translate/html/html_elements.h"
 #include "edgewise/translate/html/html_paragraph.h"
 #include "edgewise/translate/markup_places.h"
@@ -94,7 +92,7 @@ class ParagraphWriter {
         words_(join_tokens(translation)),
         elements_(elements_of_words(paragraph, translation, words_)),
         is_written_(paragraph.elements.size()),
-        places_(place_markup(paragraph, translation, words_, {elements_, objects_.is_in_text()})) {
+        places_(place_markup(paragraph, translation, words_, elements_, objects_.is_in_text())) {
     keep_numbered_elements_open();
   }
 

@@ -2,7 +2,6 @@
 #include "edgewise/translate/markup_places.h"
 
 #include <algorithm>
-#include <numeric>
 #include <optional>
 #include <tuple>
 
@@ -236,9 +235,11 @@ std::vector<std::int32_t> elements_of_words(const ParagraphText& paragraph, cons
 }
 
 std::vector<MarkupPlace> place_markup(const ParagraphText& paragraph, const AlignedTranslation& translation,
-                                      const std::vector<OutputWord>& words, const WordMarkup& word_markup) {
+                                      const std::vector<OutputWord>& words,
+                                      const std::vector<std::int32_t>& word_elements,
+                                      const std::vector<bool>& is_in_word) {
   const std::vector<InlineElement>& elements = paragraph.elements;
-  const UsedElements used(paragraph, word_markup.elements);
+  const UsedElements used(paragraph, word_elements);
   const AlignedPlaces places(paragraph, translation, words);
   // For each element that is not used: the place of its outermost element that is not used.
   std::vector<std::optional<MarkupPlace>> unused(elements.size());
@@ -246,7 +247,7 @@ std::vector<MarkupPlace> place_markup(const ParagraphText& paragraph, const Alig
   for (std::size_t i = 0; i < paragraph.pieces.size(); ++i) {
     const auto& [kind, bytes, offset, line, element] = paragraph.pieces[i];
     const bool is_tag = kind == PieceKind::kStartTag || kind == PieceKind::kEndTag;
-    if (word_markup.is_in_word[i] || (is_tag && used.is_used(element))) continue;
+    if (is_in_word[i] || (is_tag && used.is_used(element))) continue;
     MarkupPlace place = places.place(i);
     if (used.is_used(element)) {
       place.element = element;

@@ -28,15 +28,12 @@ std::vector<std::int32_t> elements_of_words(const ParagraphText& paragraph, cons
 /// Returns the innermost element that is around both elements or is one of them.
 std::int32_t common_element(const std::vector<InlineElement>& elements, std::int32_t a, std::int32_t b);
 
-/// The elements and the objects of a translation's words.
-struct WordMarkup {
-  std::vector<std::int32_t> elements;  // innermost element of each word
-  std::vector<bool> is_in_word;        // for each piece of the paragraph whether it is an object that a word has
-};
-
 /// Returns the places of all pieces but objects of words and the tags of elements that words or line breaks have, in
-/// the order of writing.
+/// the order of writing. `word_elements` has the innermost element of each word, `is_in_word` for each piece whether it
+/// is an object that a word has.
 std::vector<MarkupPlace> place_markup(const ParagraphText& paragraph, const AlignedTranslation& translation,
-                                      const std::vector<OutputWord>& words, const WordMarkup& word_markup);
+                                      const std::vector<OutputWord>& words,
+                                      const std::vector<std::int32_t>& word_elements,
+                                      const std::vector<bool>& is_in_word);
 
 }  // namespace edgewise

@@ -5,10 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <map>
-#include <span>
 #include <utility>
-#include <vector>
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/files/files.h"
@@ -17,7 +14,6 @@
 #include "edgewise/base/files/stored_parameters.h"
 #include "edgewise/base/sha256.h"
 #include "edgewise/base/utf8.h"
-#include "edgewise/translate/model_names.h"
 
 namespace edgewise {
 namespace {

@@ -12,7 +12,7 @@
 #include "edgewise/options/experiment.h"
 #include "edgewise/options/precision.h"
 #include "edgewise/search/scorer.h"
-#include "edgewise/translate/output_path.h"
+#include "edgewise/translate/model_paths.h"
 #include "edgewise/translate/text_codec.h"
 
 namespace edgewise {
@@ -30,7 +30,7 @@ struct ModelFiles {
   std::string config;           // the text of config.toml
 };
 
-/// Returns the model directory at a path (model_directory in model_names.h) or, if nothing has the path and it is a
+/// Returns the model directory at a path (model_directory in model_paths.h) or, if nothing has the path and it is a
 /// plain name, the model of this name. Throws Error if there is none; the message begins with `caller`.
 std::filesystem::path find_model(const std::filesystem::path& path, std::string_view caller);
 

@@ -2,7 +2,6 @@
 #include "edgewise/translate/prepared_text.h"
 
 #include <algorithm>
-#include <span>
 
 #include "edgewise/base/utf8.h"
 #include "edgewise/text/sentences/protected_spans.h"
@@ -38,10 +37,10 @@ Beside kind_beside(CodePoint point) {
 
 class TextPreparer {
  public:
-  TextPreparer(std::string_view text, std::size_t num_placeholders)
-      : text_(text), num_placeholders_(num_placeholders) {}
+  TextPreparer(std::string_view text, std::size_t num_placeholders, std::vector<TakenSpan>& taken)
+      : text_(text), num_placeholders_(num_placeholders), taken_(taken) {}
 
-  PreparedText run(const std::vector<ProtectedSpan>& spans) && {
+  std::string run(const std::vector<ProtectedSpan>& spans) && {
     std::size_t end = 0;
     for (std::size_t i = 0; i < spans.size(); ++i) {
       ByteRange bytes = spans[i].bytes;
@@ -82,21 +81,20 @@ class TextPreparer {
       if (is_letter(point.value) || is_number(point.value)) first_last_ = ranges_.size();
     });
     if (is_behind_gap_) {
-      const char32_t before = text_point_before(prepared_.text, prepared_.text.size()).value;
-      const bool has_space = prepared_.text.empty() || is_space(before);
+      const char32_t before = text_point_before(prepared_, prepared_.size()).value;
+      const bool has_space = prepared_.empty() || is_space(before);
       const std::string_view rest = strip_leading_space(visible);
       const char32_t next = text_point_at(rest, 0).value;
       if (has_space && rest.size() < visible.size()) visible = std::string(rest);
-      if (has_space && !prepared_.text.empty() && attaches_to_word(next) && rest.size() == visible.size()) {
-        prepared_.text.resize(strip_trailing_space(prepared_.text).size());
+      if (has_space && !prepared_.empty() && attaches_to_word(next) && rest.size() == visible.size()) {
+        prepared_.resize(strip_trailing_space(prepared_).size());
       }
-      const bool joins_words = kind_beside(text_point_before(prepared_.text, prepared_.text.size())) == Beside::kWord &&
+      const bool joins_words = kind_beside(text_point_before(prepared_, prepared_.size())) == Beside::kWord &&
                                kind_beside(text_point_at(visible, 0)) == Beside::kWord;
-      if (joins_words) prepared_.text += ' ';
-      for (std::size_t i = prepared_.spans.size(); i-- > first_in_gap_;)
-        prepared_.spans[i].offset = prepared_.text.size();
+      if (joins_words) prepared_ += ' ';
+      for (std::size_t i = taken_.size(); i-- > first_in_gap_;) taken_[i].offset = prepared_.size();
     }
-    prepared_.text += visible;
+    prepared_ += visible;
     is_behind_gap_ = false;
   }
 
@@ -110,22 +108,22 @@ class TextPreparer {
 
   void add_span(const ProtectedSpan& span, const ByteRange& bytes, bool is_placeholder) {
     TakenSpan taken = {.bytes = std::string(text_.substr(bytes.begin, bytes.size())),
-                       .offset = prepared_.text.size(),
+                       .offset = prepared_.size(),
                        .partner = span.partner};
     ranges_.push_back(bytes);
     if (is_placeholder) {
       taken.placeholder = num_used_;
-      prepared_.text += placeholder(static_cast<std::int64_t>(num_used_++));
+      prepared_ += placeholder(static_cast<std::int64_t>(num_used_++));
       is_behind_gap_ = false;
     } else {
-      if (!is_behind_gap_) first_in_gap_ = prepared_.spans.size();
+      if (!is_behind_gap_) first_in_gap_ = taken_.size();
       is_behind_gap_ = true;
     }
-    prepared_.spans.push_back(std::move(taken));
+    taken_.push_back(std::move(taken));
   }
 
   void set_sides(std::size_t i) {
-    TakenSpan& span = prepared_.spans[i];
+    TakenSpan& span = taken_[i];
     const ByteRange& bytes = ranges_[i];
     const bool follows = i > 0 && ranges_[i - 1].end == bytes.begin;
     const bool precedes = i + 1 < ranges_.size() && ranges_[i + 1].begin == bytes.end;
@@ -136,8 +134,9 @@ class TextPreparer {
 
   std::string_view text_;
   std::size_t num_placeholders_;
+  std::vector<TakenSpan>& taken_;
   std::size_t num_used_ = 0;
-  PreparedText prepared_;
+  std::string prepared_;
   std::vector<ByteRange> ranges_;  // the spans in the sentence
   std::size_t first_last_ = 0;     // first span behind the last word
   bool is_behind_gap_ = false;     // whether a span was left out at the end of the model's text
@@ -154,14 +153,16 @@ Placeholders find_placeholders(const Vocabulary& input, const Vocabulary& output
   return placeholders;
 }
 
-PreparedText prepare_text(std::string_view text, std::size_t num_placeholders, const KnownCharacters& known) {
+std::string prepare_text(std::string_view text, std::size_t num_placeholders, const KnownCharacters& known,
+                         std::vector<TakenSpan>& taken) {
   const std::vector<ProtectedSpan> spans = known.add_unknown_words(text, find_protected_spans(text));
   if (!needs_translation(text, spans)) {
-    if (strip_space(text).empty()) return {std::string(text), {}};
-    return {"", {{.bytes = std::string(text), .is_last = true}}};
+    if (strip_space(text).empty()) return std::string(text);
+    taken.push_back({.bytes = std::string(text), .is_last = true});
+    return {};
   }
-  if (spans.empty()) return {remove_invisible(text), {}};
-  return TextPreparer(text, num_placeholders).run(spans);
+  if (spans.empty()) return remove_invisible(text);
+  return TextPreparer(text, num_placeholders, taken).run(spans);
 }
 
 }  // namespace edgewise

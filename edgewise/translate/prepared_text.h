@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "edgewise/text/vocabulary/vocabulary.h"
-#include "edgewise/translate/known_characters.h"
+#include "edgewise/translate/fitted_text.h"
 
 // Takes the protected spans (text/sentences/protected_spans.h) out of a sentence before a model reads the sentence.
 
@@ -44,14 +44,11 @@ struct TakenSpan {
   bool is_last = false;  // whether only marks, spaces and other spans follow
 };
 
-struct PreparedText {
-  std::string text;
-  std::vector<TakenSpan> spans;
-};
-
-/// Returns the text for a model without invisible characters. A word with a letter that is not known is a span, too. A
-/// text without other words is one span as a whole, unless it is white space alone. Of the spans that are no marks
-/// around words, the first `num_placeholders` become placeholders; the others are left out.
-PreparedText prepare_text(std::string_view text, std::size_t num_placeholders, const KnownCharacters& known);
+/// Returns the text for a model without invisible characters, and puts its protected spans into `taken`, which must be
+/// empty. A word with a letter that is not known is a span, too. A text without other words is one span as a whole,
+/// unless it is white space alone. Of the spans that are no marks around words, the first `num_placeholders` become
+/// placeholders; the others are left out.
+std::string prepare_text(std::string_view text, std::size_t num_placeholders, const KnownCharacters& known,
+                         std::vector<TakenSpan>& taken);
 
 }  // namespace edgewise

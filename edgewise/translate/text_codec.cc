@@ -12,8 +12,7 @@
 #include "edgewise/base/utf8.h"
 #include "edgewise/search/search.h"
 #include "edgewise/text/vocabulary/token_ranges.h"
-#include "edgewise/translate/capitals.h"
-#include "edgewise/translate/long_sentences.h"
+#include "edgewise/translate/fitted_text.h"
 #include "edgewise/translate/translated_part.h"
 
 namespace edgewise {
@@ -58,25 +57,23 @@ bool change_capitals(std::string& text, const Vocabulary& vocabulary) {
 
 /// Divides the protected spans among the parts, which have no tokens around them yet. `bytes` has the place of each
 /// part in the prepared text.
-void add_spans(TokenizedSentence& sentence, PreparedText prepared, const std::vector<ByteRange>& bytes,
-               const TextCodec& codec) {
-  if (prepared.spans.empty()) return;
-  const std::string_view text = prepared.text;
+void divide_spans(TokenizedSentence& sentence, std::string_view text, const std::vector<ByteRange>& bytes,
+                  const TextCodec& codec) {
+  if (sentence.spans.empty()) return;
   for (std::size_t i = 0; i < sentence.parts.size(); ++i) {
     const std::size_t begin = i == 0 ? 0 : bytes[i].begin;
     const bool is_last = i + 1 == sentence.parts.size();
     const std::size_t end = !is_last ? bytes[i + 1].begin : sentence.was_cut ? bytes[i].end : text.size();
     SentencePart& part = sentence.parts[i];
     part.placed =
-        find_spans_of_part(prepared.spans, text.substr(begin, end - begin), begin,
+        find_spans_of_part(sentence.spans, text.substr(begin, end - begin), begin,
                            texts_of(part.input.tokens, *codec.vocabularies.input), is_last && !sentence.was_cut);
     part.input.attention = !part.placed.empty();
     for (const PlacedSpan& placed : part.placed) {
-      const auto placeholder = prepared.spans[placed.span].placeholder;
+      const auto placeholder = sentence.spans[placed.span].placeholder;
       if (placeholder) part.input.once.push_back(codec.placeholders.output[*placeholder]);
     }
   }
-  sentence.spans = std::move(prepared.spans);
 }
 
 /// A hypothesis of each of the first parts: indices into their lists.
@@ -187,11 +184,11 @@ TokenizedSentence TextCodec::encode(const TranslationRequest& request, LongInput
   FramedInput input = frame_input(*vocabularies.input, request.input, end_input, chosen, kTranslate);
   TokenizedSentence sentence;
   const bool protects = is_protecting && request.prefix.empty() && !find_bad_utf8(input.text);
-  PreparedText prepared;
+  std::string prepared;
   if (protects) {
-    prepared = prepare_text(input.text, placeholders.input.size(), known);
-    sentence.is_in_capitals = change_capitals(prepared.text, *vocabularies.input);
-    input.text = prepared.text;
+    prepared = prepare_text(input.text, placeholders.input.size(), known, sentence.spans);
+    sentence.is_in_capitals = change_capitals(prepared, *vocabularies.input);
+    input.text = prepared;
   }
   std::vector<ByteRange> bytes;
   for (FittingPart& part :
@@ -200,7 +197,7 @@ TokenizedSentence TextCodec::encode(const TranslationRequest& request, LongInput
     bytes.push_back(part.bytes);
   }
   if (sentence.parts.empty()) sentence.parts.emplace_back();
-  add_spans(sentence, std::move(prepared), bytes, *this);
+  divide_spans(sentence, prepared, bytes, *this);
   sentence.frame = std::move(input.frame);
   const Tokens forced = output_beginning(*vocabularies.output, chosen.output, kTranslate);
   for (SentencePart& part : sentence.parts) {

@@ -17,7 +17,7 @@
 namespace edgewise {
 
 /// Treatment of inputs of more tokens than the model accepts: split the input into parts that are translated one by one
-/// (long_sentences.h), or cut the input, so that only its beginning is translated.
+/// (fitted_text.h), or cut the input, so that only its beginning is translated.
 enum class LongInputs { kSplit, kCut };
 
 inline constexpr auto enum_names(LongInputs) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "edgewise/text/sentences/sentence_splitter.h"
+#include "edgewise/translate/markup.h"
 #include "edgewise/translate/text_sentences.h"
 #include "edgewise/translate/translation.h"
 #include "edgewise/translate/translator.h"
@@ -73,5 +74,16 @@ using TextSink = std::function<void(std::string_view text, int sentences)>;
 /// languages, those of the translator hold.
 void translate_text(Translator& translator, const TextSource& next, const TextSink& take, const TextOptions& options,
                     const std::function<void()>& interrupt = {});
+
+/// Translates texts of one line each sentence by sentence, with alignments, for translate_markup.
+/// The language of the texts is that of TextOptions; empty: the translator's input language. Throws Error if the
+/// translator was made without TranslatorOptions::alignment, and as Translator::translate does.
+std::vector<AlignedTranslation> translate_aligned(Translator& translator, std::span<const std::string> texts,
+                                                  std::string_view language = {});
+
+/// Translates texts in the same way with one call of `translate`, whose translations have alignments; without a call if
+/// no sentence needs a translation. options.line_breaks has no effect.
+std::vector<AlignedTranslation> translate_aligned(const TranslateSentences& translate,
+                                                  std::span<const std::string> texts, const TextOptions& options);
 
 }  // namespace edgewise

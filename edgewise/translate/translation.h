@@ -2,9 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "edgewise/base/files/json.h"
+#include "edgewise/text/byte_range.h"
 #include "edgewise/text/vocabulary/sentence_frame.h"
 
 namespace edgewise {
@@ -52,5 +56,22 @@ struct Translation {
   std::vector<TranslatedText> outputs;  // best first, at least one; an empty one for an input without tokens
   bool was_cut = false;                 // whether the end of the input was not translated
 };
+
+/// The members of a translation that its JSON may have.
+struct TranslationMembers {
+  bool has_alignments = false;
+  bool has_attention = false;     // attention weights
+  bool has_token_ranges = false;  // bytes of each token in the text of its output
+};
+
+/// Returns `[begin, end]`.
+std::string range_json(const ByteRange& range);
+
+/// Returns the list of the bytes of each token in a text (find_token_ranges).
+std::string token_ranges_json(std::string_view text, std::span<const std::string> tokens);
+
+/// Adds the members of a translation: `input_tokens`, `outputs`, and `was_cut` if the input was cut. An output has
+/// `text`, `score`, `log_probability` and `tokens`, `steps` if its model halts, and the requested members.
+void add_translation(JsonObject& json, const Translation& translation, const TranslationMembers& members);
 
 }  // namespace edgewise

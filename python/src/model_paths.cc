@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "edgewise/base/error.h"
-#include "edgewise/translate/model_names.h"
+#include "edgewise/translate/model_paths.h"
 #include "texts.h"
 
 namespace edgewise::python {

@@ -13,7 +13,7 @@ namespace edgewise::python {
 /// iterable of both.
 std::vector<std::string> read_model_paths(nanobind::handle models, std::string_view caller);
 
-/// Sets the folder of the package's models, which have names (translate/model_names.h).
+/// Sets the folder of the package's models, which have names (translate/model_paths.h).
 void set_models_folder(const std::string& path);
 
 }  // namespace edgewise::python

@@ -14,7 +14,7 @@
 #include "edgewise/base/utf8.h"
 #include "edgewise/convert/exported_model.h"
 #include "edgewise/convert/imported_model.h"
-#include "edgewise/translate/output_path.h"
+#include "edgewise/translate/model_paths.h"
 #include "model_paths.h"
 #include "texts.h"
 

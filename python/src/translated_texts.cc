@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "edgewise/translate/aligned_texts.h"
 #include "edgewise/translate/markup.h"
+#include "edgewise/translate/text_translator.h"
 #include "service_call.h"
 
 namespace edgewise::python {

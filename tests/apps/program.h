@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "edgewise/translate/model_names.h"
+#include "edgewise/translate/model_paths.h"
 #include "tests/apps/forked_program.h"
 #include "tests/support/process.h"
 
@@ -68,8 +68,7 @@ class ProgramTest : public testing::Test {
 
 /// Returns the error for a model that does not exist and whose name no folder of models has.
 inline std::string absent_model_text(const std::string& caller, const std::string& name) {
-  return caller + ": " + name + " does not exist, needs a run or model directory, or " +
-         describe_model_names(caller);
+  return caller + ": " + name + " does not exist, needs a run or model directory, or " + describe_model_names(caller);
 }
 
 /// The config of a tiny model, without a [data] section; tests append more options of [train], and more sections.

@@ -11,9 +11,9 @@
 
 #include "edgewise/base/files/stored_parameters.h"
 #include "edgewise/convert/ctranslate2_model.h"
-#include "edgewise/convert/export_ctranslate2.h"
+#include "edgewise/convert/exported_model.h"
 #include "edgewise/convert/imported_model.h"
-#include "edgewise/convert/parameter_list.h"
+#include "edgewise/convert/tensor_layout.h"
 #include "edgewise/text/vocabulary/cased_vocabulary.h"
 #include "tests/base/support.h"
 

@@ -13,7 +13,7 @@
 
 #include "edgewise/base/files/files.h"
 #include "edgewise/base/files/stored_parameters.h"
-#include "edgewise/convert/export_ctranslate2.h"
+#include "edgewise/convert/exported_model.h"
 #include "edgewise/convert/imported_model.h"
 #include "edgewise/translate/translator.h"
 #include "tests/base/support.h"

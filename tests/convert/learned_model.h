@@ -9,7 +9,7 @@
 
 #include "edgewise/base/random.h"
 #include "edgewise/convert/imported_model.h"
-#include "edgewise/convert/parameter_list.h"
+#include "edgewise/convert/tensor_layout.h"
 #include "edgewise/text/vocabulary/vocabulary.h"
 #include "tests/convert/marian_twin.h"
 

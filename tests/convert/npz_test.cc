@@ -6,7 +6,6 @@
 #include <rapidcheck.h>
 #include <sys/stat.h>
 
-#include "edgewise/convert/npy.h"
 #include "edgewise/convert/yaml.h"
 #include "edgewise/convert/zip_archive.h"
 #include "tests/base/support.h"

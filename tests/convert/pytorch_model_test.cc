@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "edgewise/convert/state_dict.h"
 #include "tests/convert/pickle_bytes.h"
 #include "tests/convert/zip_bytes.h"
 

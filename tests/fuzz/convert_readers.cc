@@ -3,9 +3,8 @@
 #include <string>
 
 #include "edgewise/convert/ctranslate2_model.h"
-#include "edgewise/convert/npy.h"
 #include "edgewise/convert/npz.h"
-#include "edgewise/convert/state_dict.h"
+#include "edgewise/convert/pytorch_model.h"
 #include "edgewise/convert/yaml.h"
 #include "tests/fuzz/check.h"
 #include "tests/fuzz/readers.h"

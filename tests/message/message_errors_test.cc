@@ -136,12 +136,11 @@ TEST_F(MessageErrors, NameAMessageSentTwiceAndAColumnWrittenTwice) {
 
 TEST_F(MessageErrors, NameTheColumnsThatAReduceFunctionReturnsDifferently) {
   const auto size_of = [](const NodeBatch& nodes) { return nodes.mailbox("m").size(1); };
-  EXPECT_EQ(
-      reduce_error([&](const NodeBatch& nodes) {
-        return Columns{{size_of(nodes) == 1 ? "a" : "b", nodes.data("x")}};
-      }),
-      "update_all: a reduce function returned the columns 'a' for one in-degree and 'b' for another, needs the "
-      "same");
+  EXPECT_EQ(reduce_error([&](const NodeBatch& nodes) {
+              return Columns{{size_of(nodes) == 1 ? "a" : "b", nodes.data("x")}};
+            }),
+            "update_all: a reduce function returned the columns 'a' for one in-degree and 'b' for another, needs the "
+            "same");
   EXPECT_EQ(
       reduce_error([](const NodeBatch& nodes) {
         return Columns{{"a", nodes.mailbox("m")}};

@@ -6,14 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "edgewise/server/deepl.h"
-#include "edgewise/server/libretranslate.h"
+#include "edgewise/server/endpoints.h"
 #include "edgewise/server/model_registry.h"
-#include "edgewise/server/native.h"
-#include "edgewise/server/operation.h"
-#include "edgewise/server/page.h"
 #include "edgewise/server/router.h"
-#include "edgewise/server/server_state.h"
 #include "tests/server/fake_exchange.h"
 #include "tests/translate/copying_model.h"
 
@@ -52,11 +47,11 @@ class CopyingServer {
       : registry(parse_specs(models), std::move(loader), options.pivot),
         state{.options = std::move(options), .models = registry},
         router(state) {
-    add_libretranslate(router, state);
-    add_deepl(router, state);
-    add_native(router, state);
-    add_operation(router, state);
-    add_page(router, state);
+    add_libretranslate(router);
+    add_deepl(router);
+    add_native(router);
+    add_operation(router);
+    add_page(router);
   }
 
   HttpResponse respond(HttpRequest request) {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/server/deepl.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "edgewise/server/endpoints.h"
 #include "tests/server/copying_server.h"
 
 namespace edgewise {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/server/language_codes.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <utility>
+
+#include "edgewise/server/languages.h"
 
 namespace edgewise {
 namespace {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Models that come and go in a folder, and a server without models.
-#include "edgewise/server/model_folder.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,8 +9,9 @@
 #include <vector>
 
 #include "edgewise/base/files/files.h"
-#include "edgewise/server/language_detector.h"
+#include "edgewise/server/languages.h"
 #include "edgewise/server/model_registry.h"
+#include "edgewise/server/served_model.h"
 #include "tests/base/support.h"
 #include "tests/server/copying_server.h"
 #include "tests/support/error_of.h"

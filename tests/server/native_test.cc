@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/server/native.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
+#include "edgewise/server/endpoints.h"
 #include "tests/server/copying_server.h"
 
 namespace edgewise {

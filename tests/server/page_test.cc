@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/server/page.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,7 +7,8 @@
 #include <regex>
 #include <set>
 
-#include "edgewise/server/server_page_files.h"
+#include "edgewise/server/endpoints.h"
+#include "edgewise/server/served_files.h"
 #include "tests/base/support.h"
 #include "tests/server/copying_server.h"
 #include "tests/support/browser.h"

@@ -7,8 +7,6 @@
 
 #include "edgewise/base/files/json.h"
 #include "edgewise/base/utf8.h"
-#include "edgewise/server/form_fields.h"
-#include "edgewise/server/header_value.h"
 #include "tests/support/error_of.h"
 
 namespace edgewise {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/server/request_wait.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,7 +6,8 @@
 #include <thread>
 
 #include "edgewise/base/stop_request.h"
-#include "edgewise/server/request_error.h"
+#include "edgewise/server/http.h"
+#include "edgewise/server/text_request.h"
 #include "tests/server/copying_server.h"
 #include "tests/support/error_of.h"
 

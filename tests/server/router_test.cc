@@ -13,9 +13,7 @@
 #include "edgewise/base/device_failure.h"
 #include "edgewise/base/stop_request.h"
 #include "edgewise/base/version.h"
-#include "edgewise/server/access_log.h"
-#include "edgewise/server/cors.h"
-#include "edgewise/server/request_error.h"
+#include "edgewise/server/http.h"
 #include "tests/server/copying_server.h"
 
 namespace edgewise {
@@ -65,7 +63,7 @@ TEST(Router, AnswersTheErrorsOfHandlers) {
   std::string log;
   server.state.log = [&](std::string_view line) { log += line; };
   const auto add = [&](const std::string& path, auto function) {
-    server.router.add("GET", path, [function](const auto&) { function(); });
+    server.router.add("GET", path, [function](ServerState&, HttpExchange&) { function(); });
   };
   add("/error", [] { fail("x: a is 1, needs 2"); });
   add("/request-error", [] { throw RequestError(418, "tea", {{"Retry-After", "3"}}); });

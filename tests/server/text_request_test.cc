@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "edgewise/server/language_detector.h"
+#include "edgewise/server/languages.h"
 #include "tests/server/copying_server.h"
 #include "tests/support/error_of.h"
 #include "tests/support/number_fields.h"

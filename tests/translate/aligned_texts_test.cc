@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/translate/aligned_texts.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "edgewise/translate/text_translator.h"
 #include "tests/support/error_of.h"
 #include "tests/translate/copying_model.h"
 

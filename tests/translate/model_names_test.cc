@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/translate/model_names.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +6,7 @@
 #include <fstream>
 
 #include "edgewise/translate/model_files.h"
+#include "edgewise/translate/model_paths.h"
 #include "tests/base/support.h"
 #include "tests/support/error_of.h"
 

@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "edgewise/translate/aligned_texts.h"
 #include "edgewise/translate/markup.h"
 #include "edgewise/translate/text_translator.h"
 #include "tests/translate/copying_model.h"

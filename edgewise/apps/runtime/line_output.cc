@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "edgewise/apps/runtime/standard_streams.h"
-#include "edgewise/translate/output_path.h"
+#include "edgewise/translate/model_paths.h"
 
 namespace edgewise {
 

@@ -11,7 +11,7 @@
 #include "edgewise/base/config/fields.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/utf8.h"
-#include "edgewise/translate/output_path.h"
+#include "edgewise/translate/model_paths.h"
 #include "edgewise/translate/translator.h"
 
 // Options that several commands share.

@@ -11,8 +11,8 @@
 #include "edgewise/base/error.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/text/corpus/byte_source.h"
-#include "edgewise/translate/aligned_texts.h"
 #include "edgewise/translate/markup.h"
+#include "edgewise/translate/text_translator.h"
 
 namespace edgewise {
 namespace {

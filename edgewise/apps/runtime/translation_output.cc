@@ -11,7 +11,7 @@
 #include "edgewise/apps/runtime/line_output.h"
 #include "edgewise/base/files/json.h"
 #include "edgewise/translate/text_sentences.h"
-#include "edgewise/translate/translation_json.h"
+#include "edgewise/translate/translation.h"
 
 namespace edgewise {
 namespace {

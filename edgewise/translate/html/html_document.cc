@@ -8,16 +8,12 @@
 #include <unordered_set>
 #include <utility>
 
-#include "edgewise/base/ascii.h"
 #include "edgewise/base/escape_html.h"
 #include "edgewise/text/sentences/protected_spans.h"
-#include "edgewise/translate/html/element_stack.h"
-#include "edgewise/translate/html/html_attributes.h"
 #include "edgewise/translate/html/html_elements.h"
-#include "edgewise/translate/html/html_objects.h"
+#include "edgewise/translate/html/html_paragraph.h"
 #include "edgewise/translate/html/html_references.h"
 #include "edgewise/translate/html/html_tokens.h"
-#include "edgewise/translate/html/xml_blocks.h"
 
 namespace edgewise {
 namespace {

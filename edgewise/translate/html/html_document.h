@@ -37,7 +37,7 @@ struct HtmlParagraph {
 struct HtmlDocument {
   std::vector<HtmlParagraph> paragraphs;
   std::string after;                    // HTML behind the last paragraph
-  std::vector<std::string> attributes;  // texts that marks in tags stand for (html_attributes.h)
+  std::vector<std::string> attributes;  // texts that marks in tags stand for (html_elements.h)
 };
 
 /// Divides a document in UTF-8 without NUL into paragraphs: block elements separate them. Takes linear time, whatever

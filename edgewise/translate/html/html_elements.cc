@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/translate/html/html_elements.h"
 
-#include <string>
-#include <unordered_map>
-#include <unordered_set>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
 
 #include "edgewise/base/ascii.h"
+#include "edgewise/base/escape_html.h"
+#include "edgewise/text/sentences/protected_spans.h"
+#include "edgewise/text/unicode.h"
 #include "edgewise/translate/html/html_references.h"
 
 namespace edgewise {
@@ -23,6 +27,26 @@ bool has_word(std::string_view text, std::string_view word) {
   }
   return false;
 }
+
+/// Returns whether an attribute is a text that is shown or read out.
+bool is_text_attribute(std::string_view name) {
+  return name == "title" || name == "alt" || name == "placeholder" || name == "aria-label";
+}
+
+constexpr char kMark = '\xFF';
+
+std::string in_one_line(std::string_view text) {
+  std::string line;
+  for (const std::string_view word : split_words(text)) line += fmt::format("{}{}", line.empty() ? "" : " ", word);
+  return line;
+}
+
+/// An element that has begun, or the whole document.
+struct XmlElement {
+  std::string name = {};
+  bool has_text = false;
+  std::unordered_set<std::string> children = {};
+};
 
 }  // namespace
 
@@ -64,10 +88,6 @@ bool is_known_element(std::string_view name) {
       "rb",     "rp",   "rt",      "rtc",      "ruby",  "s",        "select", "slot",   "small",   "span",     "strike",
       "strong", "sub",  "sup",     "time",     "tt",    "u",        "video"};
   return kInline.contains(name) || is_block_element(name) || is_void_element(name) || has_untranslated_content(name);
-}
-
-bool is_text_attribute(std::string_view name) {
-  return name == "title" || name == "alt" || name == "placeholder" || name == "aria-label";
 }
 
 std::string without_id(std::string_view start_tag) {
@@ -139,6 +159,68 @@ bool forbids_translation(const HtmlToken& start_tag) {
     if (name == "translate" && equal_without_case(value, "no")) return true;
   }
   return false;
+}
+
+std::string mark_text_attributes(const HtmlToken& start_tag, std::vector<std::string>& texts) {
+  std::string tag;
+  std::size_t end = 0;
+  for (const HtmlAttribute& attribute : start_tag.attributes) {
+    if (attribute.value.empty() || !is_text_attribute(lower_ascii(attribute.name))) continue;
+    const std::string value = decode_html_references(attribute.value, HtmlTextPlace::kAttribute);
+    if (!needs_translation(value)) continue;
+    const ByteRange bytes = find_value(start_tag, attribute);
+    tag += fmt::format("{}{}{}{}", start_tag.source.substr(end, bytes.begin - end), kMark, texts.size(), kMark);
+    texts.push_back(in_one_line(value));
+    end = bytes.end;
+  }
+  tag += start_tag.source.substr(end);
+  return tag;
+}
+
+std::string replace_marks(std::string_view html, std::span<const std::string> values) {
+  std::string replaced;
+  for (std::size_t begin = 0; begin < html.size();) {
+    const std::size_t mark = std::min(html.find(kMark, begin), html.size());
+    replaced += html.substr(begin, mark - begin);
+    if (mark == html.size()) break;
+    std::size_t number = 0;
+    const char* const end = std::from_chars(html.data() + mark + 1, html.data() + html.size(), number).ptr;
+    replaced += fmt::format("\"{}\"", escape_html(values[number], HtmlTextPlace::kAttribute));
+    begin = static_cast<std::size_t>(end - html.data()) + 1;
+  }
+  return replaced;
+}
+
+std::unordered_set<std::string> find_xml_blocks(std::string_view xml) {
+  std::unordered_set<std::string> all;
+  std::unordered_set<std::string> in_text;
+  std::vector<XmlElement> open(1);
+  std::unordered_map<std::string, std::size_t> num_open;
+  const auto close = [&] {
+    if (open.back().has_text) in_text.merge(open.back().children);
+    --num_open[open.back().name];
+    open.pop_back();
+  };
+  HtmlTokenizer tokenizer(xml);
+  tokenizer.set_foreign(true);
+  while (const auto token = tokenizer.next()) {
+    if (token->kind == HtmlTokenKind::kText) {
+      open.back().has_text = open.back().has_text || !std::ranges::all_of(token->text, is_html_space);
+    } else if (token->kind == HtmlTokenKind::kStartTag) {
+      all.insert(token->name);
+      open.back().children.insert(token->name);
+      if (token->is_self_closing) continue;
+      ++num_open[token->name];
+      open.push_back({token->name});
+    } else if (token->kind == HtmlTokenKind::kEndTag && num_open[token->name] > 0) {
+      while (open.back().name != token->name) close();
+      close();
+    }
+  }
+  while (open.size() > 1) close();
+  if (open.front().has_text) in_text.merge(open.front().children);
+  for (const std::string& name : in_text) all.erase(name);
+  return all;
 }
 
 }  // namespace edgewise

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "edgewise/convert/tensor_layout.h"
+
+namespace edgewise {
+
+/// Returns the variables of a CTranslate2 TransformerSpec that hold the parameters of a model. Projections that have
+/// one input are joined: query, key and value of self-attention; key and value of cross-attention.
+std::vector<TensorLayout> ctranslate2_layout(const TransformerOptions& options);
+
+/// Names of the tensors with the embeddings. Tied tables have one name.
+struct HuggingFaceEmbeddings {
+  std::string input = "model.shared.weight";
+  std::string output = "model.shared.weight";
+  std::string projection = "model.shared.weight";
+};
+
+/// Returns the tensors of a state dict of MarianMTModel or M2M100ForConditionalGeneration that hold the parameters of a
+/// model.
+std::vector<TensorLayout> hugging_face_layout(const TransformerOptions& options,
+                                              const HuggingFaceEmbeddings& embeddings, bool has_output_bias);
+
+/// Returns the arrays of Marian's npz file that hold the parameters of a model.
+std::vector<TensorLayout> marian_layout(const TransformerOptions& options);
+
+}  // namespace edgewise
