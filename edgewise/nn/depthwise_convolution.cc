@@ -4,8 +4,8 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/where.h>
 
-#include "edgewise/nn/init.h"
-#include "edgewise/ops/index_tensor.h"
+#include "edgewise/nn/module.h"
+#include "edgewise/ops/device_copies.h"
 
 namespace edgewise {
 

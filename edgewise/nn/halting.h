@@ -9,7 +9,7 @@
 
 #include "edgewise/graph/relation_view.h"
 #include "edgewise/nn/linear.h"
-#include "edgewise/nn/norm.h"
+#include "edgewise/nn/sublayer.h"
 #include "edgewise/options/transformer_options.h"
 
 // Adaptive computation time (Graves 2016, section 2) of each node. Shapes: A = active nodes, which have not halted, M =

@@ -4,7 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "edgewise/base/error.h"
-#include "edgewise/nn/init.h"
+#include "edgewise/nn/module.h"
 
 namespace edgewise {
 

@@ -4,6 +4,9 @@
 #include <ATen/core/Tensor.h>
 
 #include "edgewise/graph/relation.h"
+#include "edgewise/ops/edge_index.h"
+
+// The parts of a definition over lists of edges.
 
 namespace edgewise {
 
@@ -18,5 +21,14 @@ struct EdgeIndexTensors {
 /// Copies the ends of a relation's edges to a device, once for a relation and a device (device_cache.h). O(edges)
 /// memory.
 const EdgeIndexTensors& edge_index_tensors(const Relation& relation, at::Device device);
+
+/// Returns the softmax of scores [E, H] over the edges into each destination. An edge of score -inf gets weight 0, also
+/// in a row where all scores are -inf: its weights are 0, not NaN.
+at::Tensor softmax_over_rows(const EdgeIndexTensors& edges, std::int64_t num_destinations, const at::Tensor& score_EH);
+
+/// Returns the sum of weight [E, H] · value [S, H, V] over the edges into each destination, [D, H, V], computed in the
+/// type of the weights, in the type of the values.
+at::Tensor sum_messages(const EdgeIndexTensors& edges, std::int64_t num_destinations, const at::Tensor& weight_EH,
+                        const at::Tensor& value_SHV);
 
 }  // namespace edgewise

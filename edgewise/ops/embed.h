@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-#include "edgewise/ops/dropout_key.h"
+#include "edgewise/ops/dropout.h"
 
 // Shapes: T = tokens, C = vocabulary size, P = positions of the table, M = model size.
 

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "edgewise/kernels/loss/softmax_loss.h"
-#include "edgewise/ops/batch_loss.h"
+#include "edgewise/ops/loss.h"
 
 // The loss of projected states, computed tile by tile without autograd. Shapes: T = tokens, M = size of a state, C =
 // vocabulary.

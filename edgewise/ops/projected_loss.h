@@ -3,7 +3,6 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "edgewise/ops/batch_loss.h"
 #include "edgewise/ops/loss.h"
 
 // Shapes: T = tokens, M = size of a state, C = vocabulary (classes).

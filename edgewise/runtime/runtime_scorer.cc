@@ -5,9 +5,7 @@
 
 #include "edgewise/base/profile.h"
 #include "edgewise/runtime/cross_attention_recorder.h"
-#include "edgewise/runtime/encoder_batch.h"
 #include "edgewise/runtime/kv_cache.h"
-#include "edgewise/runtime/layer_loop.h"
 #include "edgewise/runtime/output_projection.h"
 #include "edgewise/runtime/sublayer_runner.h"
 #include "edgewise/runtime/token_embedding.h"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "edgewise/base/files/stored_parameters.h"
-#include "edgewise/runtime/quantised_matrix.h"
+#include "edgewise/runtime/weight_matrix.h"
 #include "edgewise/translate/model_files.h"
 #include "edgewise/translate/written_model.h"
 

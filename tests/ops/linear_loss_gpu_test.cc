@@ -10,7 +10,6 @@
 #include "edgewise/ops/backend.h"
 #include "edgewise/ops/linear.h"
 #include "edgewise/ops/loss.h"
-#include "edgewise/ops/loss_arguments.h"
 #include "edgewise/ops/loss_tiles.h"
 #include "edgewise/ops/matrix_product.h"
 #include "edgewise/ops/projected_loss.h"

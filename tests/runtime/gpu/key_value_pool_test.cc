@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/runtime/gpu/key_value_pool.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <vector>
+
+#include "edgewise/runtime/gpu/kv_cache.h"
 
 namespace edgewise {
 namespace {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/ops/gradient_norm.h"
-
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/linalg_vector_norm.h>
@@ -14,6 +12,7 @@
 
 #include "edgewise/kernels/optimiser/adam.h"
 #include "edgewise/ops/backend.h"
+#include "edgewise/ops/optimiser.h"
 #include "edgewise/ops/tensor_parts.h"
 
 namespace edgewise {
@@ -87,6 +86,28 @@ NormAndDivisor divide_by_norm(const at::Tensor& sum_of_squares, double tokens, d
 
 double clip_divisor(double norm, double clip_norm) {
   return clip_norm > 0.0 && norm > clip_norm ? norm / clip_norm : 1.0;
+}
+
+static_assert(kElementsOfFlag == kernels::AdamUpdate::kFlagged);
+
+void update_on_gpu(const AdamArrays& arrays, const at::Tensor& is_matrix, const AdamKernelStep& step) {
+  auto* const gradients = arrays.gradients.mutable_data_ptr<float>();
+  const kernels::AdamUpdate arguments = {.value = arrays.values.mutable_data_ptr<float>(),
+                                         .gradient = gradients,
+                                         .mean = arrays.means.mutable_data_ptr<float>(),
+                                         .variance = arrays.variances.mutable_data_ptr<float>(),
+                                         .divided_gradient = gradients,
+                                         .value_bf16 = nullptr,
+                                         .is_matrix = is_matrix.const_data_ptr<std::uint8_t>(),
+                                         .count = arrays.values.numel(),
+                                         .divisor = step.divisor.const_data_ptr<float>(),
+                                         .learning_rate = step.learning_rate,
+                                         .beta1 = step.beta1,
+                                         .beta2 = step.beta2,
+                                         .epsilon = step.epsilon,
+                                         .weight_decay = step.weight_decay,
+                                         .step = step.step};
+  call_kernel(arrays.values, [&](device::Stream stream) { kernels::adam_update(arguments, stream); });
 }
 
 }  // namespace edgewise

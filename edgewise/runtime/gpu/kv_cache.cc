@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/runtime/gpu/cache_index.h"
-
 #include <algorithm>
 
+#include "edgewise/runtime/gpu/kv_cache.h"
 #include "edgewise/runtime/kv_cache.h"
 
 namespace edgewise {

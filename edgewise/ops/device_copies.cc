@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/ops/host_read.h"
-
 #include "edgewise/base/error.h"
+#include "edgewise/ops/device_copies.h"
 
 namespace edgewise {
 namespace {

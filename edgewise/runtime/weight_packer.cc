@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/runtime/parameter_reader.h"
-
 #include <cstring>
 #include <span>
 #include <utility>
@@ -9,6 +7,7 @@
 #include "edgewise/base/files/stored_parameters.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/options/transformer_options.h"
+#include "edgewise/runtime/weight_packer.h"
 
 namespace edgewise {
 namespace {
