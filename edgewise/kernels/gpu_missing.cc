@@ -14,7 +14,6 @@
 #include "edgewise/kernels/gemm/linear_gradient.h"
 #include "edgewise/kernels/gemm/linear_product.h"
 #include "edgewise/kernels/loss/logits_tile.h"
-#include "edgewise/kernels/loss/rdrop_loss.h"
 #include "edgewise/kernels/loss/softmax_loss.h"
 #include "edgewise/kernels/norm/add_norm.h"
 #include "edgewise/kernels/optimiser/adam.h"

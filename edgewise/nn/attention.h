@@ -13,7 +13,6 @@
 #include "edgewise/nn/module.h"
 #include "edgewise/options/layer_options.h"
 
-// Shapes: E = edges, H = heads.
 // Shapes: N = nodes, D = destinations, S = sources, E = edges, I = input size, H = heads, K = head size, V = size of a
 // head's value, O = output size.
 

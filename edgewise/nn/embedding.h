@@ -13,7 +13,7 @@
 #include "edgewise/nn/module.h"
 #include "edgewise/options/layer_options.h"
 
-// Shapes: T = positions asked for, P = positions of the table, M = size of an encoding.
+// Shapes: T = tokens or positions asked for, P = positions of the table, M = size of an encoding.
 
 namespace edgewise {
 

@@ -28,7 +28,6 @@
 //
 // Names, checkpoints, parameter counts and optimisers all use this list. An at::Tensor is a handle: two layers that
 // hold the same tensor are tied, and both list it.
-// Initial values of parameters: fp32 leaf tensors that require a gradient, determined by the random stream.
 
 namespace edgewise {
 
@@ -112,6 +111,9 @@ std::vector<NamedTensor> parameters(const Layer& layer) {
   });
   return unique;
 }
+
+// The functions below return initial values of parameters: fp32 leaf tensors that require a gradient, determined by the
+// random stream.
 
 /// Draws uniformly within ±sqrt(6 / (fan_in + fan_out)), which preserves activation variance (Glorot and Bengio 2010).
 at::Tensor xavier_uniform(at::IntArrayRef shape, std::int64_t fan_in, std::int64_t fan_out, RandomStream& random);

@@ -7,11 +7,10 @@
 #include "edgewise/nn/linear.h"
 #include "edgewise/nn/module.h"
 #include "edgewise/nn/sublayer.h"
-#include "edgewise/nn/transformer_layers.h"
 #include "edgewise/options/layer_options.h"
 
-// Shapes: N = nodes, M = size of a node's state, H = heads, V = size of a head's value.
-// Shapes: D = decoder nodes, S = encoder nodes, N = D or S, M = size of a node's state, H = heads, V = value size.
+// Shapes: N = nodes, D = decoder nodes, S = encoder nodes, M = size of a node's state, H = heads, V = size of a head's
+// value.
 
 namespace edgewise {
 

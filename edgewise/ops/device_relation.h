@@ -13,9 +13,8 @@
 #include "edgewise/kernels/attention/bitmap_attention.h"
 #include "edgewise/kernels/attention/sparse_attention.h"
 
-// Relations in memory of a device, for kernels. derive_on() (device_cache.h) makes each of these objects once for a
+// Relations in memory of a device, for kernels. derive_on() makes each of these objects once for a
 // relation and a device.
-
 namespace edgewise {
 
 /// The values T(relation, device) of a relation, one for each device that was asked for.

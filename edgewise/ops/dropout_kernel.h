@@ -8,7 +8,7 @@
 #include "edgewise/kernels/dropout/dropout.h"
 #include "edgewise/ops/dropout.h"
 
-// Dropout in plain ATen, which draws the numbers of kernels::dropout() on any device.
+// Dropout for the operations of this folder: the kernel, and the numbers that it draws in plain ATen on any device.
 
 namespace edgewise {
 

@@ -4,10 +4,8 @@
 #include <ATen/core/Tensor.h>
 
 #include "edgewise/graph/relation.h"
-#include "edgewise/ops/edge_index.h"
 
-// The parts of a definition over lists of edges.
-
+// Lists of edges as tensors, and the parts of definitions over them.
 namespace edgewise {
 
 /// The source and destination of each edge of a relation, as int64 tensors [E] on a device.
@@ -18,7 +16,7 @@ struct EdgeIndexTensors {
   at::Tensor destination_E;
 };
 
-/// Copies the ends of a relation's edges to a device, once for a relation and a device (device_cache.h). O(edges)
+/// Copies the ends of a relation's edges to a device, once for a relation and a device (device_relation.h). O(edges)
 /// memory.
 const EdgeIndexTensors& edge_index_tensors(const Relation& relation, at::Device device);
 

@@ -7,10 +7,7 @@
 #include <string_view>
 
 #include "edgewise/kernels/loss/softmax_loss.h"
-#include "edgewise/ops/loss.h"
 #include "edgewise/ops/ponder_steps.h"
-
-// Arguments that the losses over a vocabulary share.
 
 namespace edgewise {
 

@@ -10,7 +10,7 @@
 #include "edgewise/base/bfloat16.h"
 #include "edgewise/graph/hypothesis_tree.h"
 #include "edgewise/kernels/attention/node_attention.h"
-#include "edgewise/kernels/simd/aligned_buffer.h"
+#include "edgewise/kernels/simd/scratch.h"
 #include "edgewise/search/scorer.h"
 
 // Memory of a KV cache. A cache entry holds the key and the value of one token in one layer, [2, W], and possibly more

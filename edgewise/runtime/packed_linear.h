@@ -12,12 +12,12 @@
 #include "edgewise/kernels/gemm/gemm.h"
 #include "edgewise/kernels/gemm/row_product.h"
 #include "edgewise/kernels/loss/logits_tile.h"
-#include "edgewise/kernels/simd/aligned_buffer.h"
+#include "edgewise/kernels/simd/scratch.h"
 #include "edgewise/options/layer_kinds.h"
 #include "edgewise/runtime/weight_matrix.h"
 
-// Operands and results of matrix products, in buffers that are reused from step to step. T is the element type of a
-// product's operands: float, BFloat16 or std::int8_t. Shapes: R = rows, N = columns.
+// Matrix products with packed weights, and their operands and results, in buffers that are reused from step to step. T
+// is the element type of a product's operands: float, BFloat16 or std::int8_t. Shapes: R = rows, N = columns.
 
 namespace edgewise {
 
@@ -77,7 +77,7 @@ struct NormParameters {
 
 inline const NormParameters kNoNorm;
 
-/// Computes x W + b. T is the type of x and of the packed weights: float, BFloat16 or std::int8_t. R = rows of x.
+/// Computes x W + b. T is the type of x and of the packed weights.
 template <typename T>
 class PackedLinear {
  public:

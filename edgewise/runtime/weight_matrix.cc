@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "edgewise/kernels/gemm/quantise_columns.h"
+#include "edgewise/kernels/gemm/row_product.h"
 
 namespace edgewise {
 namespace {

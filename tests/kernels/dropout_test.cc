@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "edgewise/kernels/dropout/dropout.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,7 +10,6 @@
 #include <vector>
 
 #include "edgewise/base/bfloat16.h"
-#include "edgewise/kernels/dropout/dropout_reference.h"
 #include "tests/kernels/implementations.h"
 #include "tests/kernels/not_written.h"
 #include "tests/kernels/random_numbers.h"

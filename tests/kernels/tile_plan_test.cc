@@ -7,7 +7,6 @@
 #include <algorithm>
 
 #include "edgewise/graph/relation_ops.h"
-#include "edgewise/kernels/attention/backward_parts.h"
 #include "edgewise/kernels/attention/relation_tile.h"
 #include "tests/support/error_of.h"
 #include "tests/support/relation_zoo.h"

@@ -5,7 +5,6 @@
 #include "edgewise/kernels/gemm/activation.h"
 #include "edgewise/kernels/gemm/linear_gradient.h"
 #include "edgewise/kernels/loss/logits_tile.h"
-#include "edgewise/kernels/loss/rdrop_loss.h"
 #include "edgewise/kernels/loss/softmax_loss.h"
 #include "edgewise/ops/backend.h"
 #include "edgewise/ops/linear.h"

@@ -15,7 +15,7 @@
 #include <type_traits>
 
 #include "edgewise/kernels/attention/small_gemm-inl.h"
-#include "edgewise/kernels/simd/load_store-inl.h"
+#include "edgewise/kernels/simd/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace edgewise::kernels::HWY_NAMESPACE {

@@ -10,7 +10,6 @@
 
 #include "edgewise/kernels/attention/row_edges-inl.h"
 #include "edgewise/kernels/attention/row_loops-inl.h"
-#include "edgewise/kernels/attention/row_softmax-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace edgewise::kernels::HWY_NAMESPACE {

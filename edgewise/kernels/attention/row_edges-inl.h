@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "edgewise/kernels/attention/row_loops-inl.h"
-#include "edgewise/kernels/attention/row_softmax-inl.h"
 #include "edgewise/kernels/attention/row_task.h"
 #include "edgewise/kernels/dropout/dropout-inl.h"
 #include "edgewise/kernels/simd/scratch.h"

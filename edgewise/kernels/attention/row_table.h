@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "edgewise/kernels/attention/row_task.h"
-#include "edgewise/kernels/simd/aligned_buffer.h"
+#include "edgewise/kernels/simd/scratch.h"
 
 namespace edgewise::kernels {
 

@@ -6,7 +6,7 @@
 
 #include "edgewise/base/bfloat16.h"
 #include "edgewise/kernels/attention/attention.h"
-#include "edgewise/kernels/attention/row_plan.h"
+#include "edgewise/kernels/attention/row_attention.h"
 
 // The arguments of the row kernels, for one head. Variants hold the type of elements in memory, so that one compiled
 // function per instruction set serves float and bf16.

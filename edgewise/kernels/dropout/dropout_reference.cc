@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/kernels/dropout/dropout_reference.h"
-
 #include <algorithm>
 
 #include "edgewise/base/bfloat16.h"
 #include "edgewise/base/threads.h"
+#include "edgewise/kernels/dropout/dropout.h"
 #include "edgewise/kernels/simd/accumulator_type.h"
 
 namespace edgewise::kernels::reference {

@@ -16,8 +16,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "edgewise/kernels/simd/load_store-inl.h"
-#include "edgewise/kernels/simd/reduce-inl.h"
+#include "edgewise/kernels/simd/vectors-inl.h"
 
 #ifndef EDGEWISE_KERNELS_GEMM_EPILOGUE_CPU_CC
 #define EDGEWISE_KERNELS_GEMM_EPILOGUE_CPU_CC

@@ -23,7 +23,7 @@ struct Matrix {
   MatrixLayout layout = MatrixLayout::kRows;
 };
 
-struct PackedContent;  // packed_matrix.h
+struct PackedContent;  // gemm_parts.h
 
 /// The right side of products, rounded to T, which is float or BFloat16, and in the memory layout that kernels::gemm
 /// reads fastest.

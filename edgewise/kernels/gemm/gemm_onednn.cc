@@ -17,8 +17,8 @@
 #include "edgewise/base/address_space.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/threads.h"
-#include "edgewise/kernels/simd/aligned_buffer.h"
 #include "edgewise/kernels/simd/instruction_set.h"
+#include "edgewise/kernels/simd/scratch.h"
 
 namespace edgewise::kernels::onednn {
 namespace {

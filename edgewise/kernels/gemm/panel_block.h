@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "edgewise/base/bfloat16.h"
-#include "edgewise/kernels/gemm/panel_layout.h"
+#include "edgewise/kernels/gemm/panels.h"
 
 #ifdef __x86_64__
 #include <immintrin.h>

@@ -6,7 +6,6 @@
 
 #include "edgewise/base/threads.h"
 #include "edgewise/kernels/gemm/panel_block.h"
-#include "edgewise/kernels/gemm/panel_layout.h"
 #include "edgewise/kernels/simd/instruction_set.h"
 
 namespace edgewise::kernels {

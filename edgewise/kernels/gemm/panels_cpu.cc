@@ -11,16 +11,15 @@
 #include <utility>
 #include <variant>
 
-#include "edgewise/kernels/gemm/panel_layout.h"
 #include "edgewise/kernels/gemm/panels.h"
-#include "edgewise/kernels/simd/aligned_buffer.h"
+#include "edgewise/kernels/simd/scratch.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "edgewise/kernels/gemm/panels_cpu.cc"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "edgewise/kernels/simd/load_store-inl.h"
+#include "edgewise/kernels/simd/vectors-inl.h"
 
 #ifndef EDGEWISE_KERNELS_GEMM_PANELS_CPU_CC
 #define EDGEWISE_KERNELS_GEMM_PANELS_CPU_CC

@@ -3,7 +3,6 @@
 #include <array>
 #include <type_traits>
 
-#include "edgewise/kernels/gemm/panel_layout.h"
 #include "edgewise/kernels/gemm/panels.h"
 
 namespace edgewise::kernels::reference {

@@ -104,4 +104,16 @@ EDGEWISE_DEVICE int warp_index() { return thread_index() / kWarpSize; }
 EDGEWISE_DEVICE float low_bf16(std::uint32_t pair) { return std::bit_cast<float>(pair << 16); }
 EDGEWISE_DEVICE float high_bf16(std::uint32_t pair) { return std::bit_cast<float>(pair & 0xFFFF0000); }
 
+/// Returns e^x with a relative error of at most 2^-22 + |x| 2^-22; 0 for -infinity, and for results below 2^-126.
+EDGEWISE_DEVICE float exp_approximate(float x) {
+  constexpr float kLog2OfE = 0x1.715476p0f;
+  return exp2_approximate(x * kLog2OfE);
+}
+
+/// Returns the natural logarithm with the error of log2_approximate().
+EDGEWISE_DEVICE float log_approximate(float x) {
+  constexpr float kLogOf2 = 0x1.62E430p-1f;
+  return log2_approximate(x) * kLogOf2;
+}
+
 }  // namespace edgewise::kernels::gpu

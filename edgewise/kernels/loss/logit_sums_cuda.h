@@ -6,7 +6,6 @@
 
 #include "edgewise/kernels/gpu/columns.h"
 #include "edgewise/kernels/gpu/device.h"
-#include "edgewise/kernels/gpu/exponential.h"
 #include "edgewise/kernels/gpu/reductions.h"
 #include "edgewise/kernels/loss/softmax_loss.h"
 

@@ -13,8 +13,7 @@
 #include <limits>
 
 #include "edgewise/kernels/loss/softmax_loss.h"
-#include "edgewise/kernels/simd/load_store-inl.h"
-#include "edgewise/kernels/simd/reduce-inl.h"
+#include "edgewise/kernels/simd/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace edgewise::kernels::HWY_NAMESPACE {

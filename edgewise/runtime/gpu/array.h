@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "edgewise/device/memory.h"
-#include "edgewise/runtime/gpu/array.h"
 
-// Arrays that grow and are reused from step to step. Nothing here waits for more than one stream.
+// Arrays that grow and are reused from step to step, and copies to and from them. Nothing here waits for more than one
+// stream.
 
 namespace edgewise {
 

@@ -1,13 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <type_traits>
 
 #include "edgewise/kernels/gemm/gemm.h"
 #include "edgewise/kernels/gemm/gemm_onednn.h"
-#include "edgewise/kernels/gemm/packed_matrix.h"
+#include "edgewise/kernels/simd/scratch.h"
 
-namespace edgewise::kernels::cpu {
+// The parts of kernels::gemm: the implementations that it chooses from, besides the reference, and their arguments.
+namespace edgewise::kernels {
+
+/// The content of a PackedMatrix. Type and layout select the implementation of the product.
+struct PackedContent {
+  onednn::ElementType type = onednn::ElementType::kFloat;  // kFloat also for bf16 without native bf16 products
+  onednn::RightLayout layout = onednn::RightLayout::kRows;
+  std::int64_t depth = 0;
+  std::int64_t columns = 0;
+  AlignedBuffer bytes = {};
+};
+
+namespace cpu {
 
 /// The right matrix of a product, in any layout.
 template <typename T>
@@ -105,4 +119,32 @@ VaryingSize find_varying_size(const GemmSlice<T, Out>& slice) {
 template <typename T, typename Out>
 void run_in_blocks(const GemmSlice<T, Out>& slice);
 
-}  // namespace edgewise::kernels::cpu
+/// Casts blocks of rows or of the depth to float, and multiplies each with oneDNN.
+template <typename Out>
+void gemm_in_floats(const Gemm<BFloat16, Out>& product);
+
+/// Returns whether sum_outer_products() accepts a product and is the fastest implementation: `a` must be stored column
+/// by column and `b` row by row, as in the gradient of a weight, where the depth is the number of tokens.
+template <typename T>
+bool can_sum_outer_products(const Gemm<T, float>& product);
+
+/// Sums, with AVX-512, the outer products of column k of `a` and row k of `b` over all k. The sum runs over k in
+/// ascending order on any number of threads.
+template <typename T>
+void sum_outer_products(const Gemm<T, float>& product);
+
+/// Sets the result of has_native_bf16() while the object lives, so that tests can run both implementations. Must not be
+/// created or destroyed while kernels run. `is_native` may be true only if onednn::has_bf16().
+class ForcedNativeBf16 {
+ public:
+  explicit ForcedNativeBf16(bool is_native);
+  ~ForcedNativeBf16();
+  ForcedNativeBf16(const ForcedNativeBf16&) = delete;
+  ForcedNativeBf16& operator=(const ForcedNativeBf16&) = delete;
+
+ private:
+  std::optional<bool> previous_;
+};
+
+}  // namespace cpu
+}  // namespace edgewise::kernels

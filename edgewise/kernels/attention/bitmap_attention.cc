@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/kernels/attention/bitmap_tiles.h"
-
 #include <algorithm>
 #include <string_view>
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/sort_unique.h"
+#include "edgewise/kernels/attention/bitmap_attention.h"
 #include "edgewise/kernels/attention/tile_plan.h"
 
 namespace edgewise::kernels {
