@@ -28,9 +28,12 @@ namespace {
 
 }  // namespace
 
-// A function, or the specialisation of a function template.
+// A function, and the specialisation of a function template that returns nothing.
 #define EDGEWISE_MISSING(Result, function, ...) \
   Result function(__VA_ARGS__) { fail_without_kernels(#function); }
+#define EDGEWISE_MISSING_CASE(function, ...) \
+  template <>                                \
+  EDGEWISE_MISSING(void, function, __VA_ARGS__)
 
 EDGEWISE_MISSING(std::int64_t, interval_backward_workspace, const RelationView&, std::int64_t)
 EDGEWISE_MISSING(std::int64_t, sparse_backward_workspace, const RelationView&, std::int64_t)
@@ -55,123 +58,71 @@ template <>
 bool can_attend_intervals<BFloat16>(std::int64_t, std::int64_t) {
   fail_without_kernels("can_attend_intervals");
 }
-template <>
-EDGEWISE_MISSING(void, bitmap_attention_forward, const AttentionForward<float>&, const BitmapRelationView&,
-                 device::Stream)
-template <>
-EDGEWISE_MISSING(void, bitmap_attention_forward, const AttentionForward<BFloat16>&, const BitmapRelationView&,
-                 device::Stream)
-template <>
-EDGEWISE_MISSING(void, bitmap_attention_backward, const AttentionBackward<float>&, const BitmapRelationView&, void*,
-                 device::Stream)
-template <>
-EDGEWISE_MISSING(void, bitmap_attention_backward, const AttentionBackward<BFloat16>&, const BitmapRelationView&, void*,
-                 device::Stream)
-template <>
-EDGEWISE_MISSING(void, interval_attention_forward, const AttentionForward<float>&, const RelationView&, device::Stream)
-template <>
-EDGEWISE_MISSING(void, interval_attention_forward, const AttentionForward<BFloat16>&, const RelationView&,
-                 device::Stream)
-template <>
-EDGEWISE_MISSING(void, interval_attention_backward, const AttentionBackward<float>&, const RelationView&, void*,
-                 device::Stream)
-template <>
-EDGEWISE_MISSING(void, interval_attention_backward, const AttentionBackward<BFloat16>&, const RelationView&, void*,
-                 device::Stream)
-template <>
-EDGEWISE_MISSING(void, scatter_rows, const ScatterRows<float>&, device::Stream)
-template <>
-EDGEWISE_MISSING(void, scatter_rows, const ScatterRows<BFloat16>&, device::Stream)
-template <>
-EDGEWISE_MISSING(void, sparse_attention_forward, const AttentionForward<float>&, const RelationView&, device::Stream)
-template <>
-EDGEWISE_MISSING(void, sparse_attention_forward, const AttentionForward<BFloat16>&, const RelationView&, device::Stream)
-template <>
-EDGEWISE_MISSING(void, sparse_attention_weights, const AttentionWeights<float>&, const RelationView&, device::Stream)
-template <>
-EDGEWISE_MISSING(void, sparse_attention_weights, const AttentionWeights<BFloat16>&, const RelationView&, device::Stream)
-template <>
-EDGEWISE_MISSING(void, sparse_attention_backward, const AttentionBackward<float>&, const RelationView&,
-                 const EdgesBySourceView&, void*, device::Stream)
-template <>
-EDGEWISE_MISSING(void, sparse_attention_backward, const AttentionBackward<BFloat16>&, const RelationView&,
-                 const EdgesBySourceView&, void*, device::Stream)
-template <>
-EDGEWISE_MISSING(void, dropout, const Dropout&, std::int64_t, const float*, float*, device::Stream)
-template <>
-EDGEWISE_MISSING(void, dropout, const Dropout&, std::int64_t, const float*, BFloat16*, device::Stream)
-template <>
-EDGEWISE_MISSING(void, dropout, const Dropout&, std::int64_t, const BFloat16*, float*, device::Stream)
-template <>
-EDGEWISE_MISSING(void, dropout, const Dropout&, std::int64_t, const BFloat16*, BFloat16*, device::Stream)
-template <>
-EDGEWISE_MISSING(void, embed_forward, const EmbedForward<float>&, device::Stream)
-template <>
-EDGEWISE_MISSING(void, embed_backward, const EmbedBackward<float>&, const TokenGroupsView&, device::Stream)
-template <>
-EDGEWISE_MISSING(void, activate, const ActivationForward<float>&, device::Stream)
-template <>
-EDGEWISE_MISSING(void, activate, const ActivationForward<float, BFloat16>&, device::Stream)
-template <>
-EDGEWISE_MISSING(void, activate, const ActivationForward<BFloat16>&, device::Stream)
-template <>
-EDGEWISE_MISSING(void, activation_gradient, const ActivationGradient<float>&, float*, device::Stream)
-template <>
-EDGEWISE_MISSING(void, activation_gradient, const ActivationGradient<BFloat16>&, float*, device::Stream)
-template <>
-EDGEWISE_MISSING(void, rdrop_loss, const RDropLoss<float>&, device::Stream)
-template <>
-EDGEWISE_MISSING(void, rdrop_loss, const RDropLoss<BFloat16>&, device::Stream)
-template <>
-EDGEWISE_MISSING(void, softmax_loss, const SoftmaxLoss<float>&, device::Stream)
-template <>
-EDGEWISE_MISSING(void, softmax_loss, const SoftmaxLoss<BFloat16>&, device::Stream)
-template <>
-EDGEWISE_MISSING(void, add_dropout, const AddDropout<float, float>&, device::Stream)
-template <>
-EDGEWISE_MISSING(void, add_dropout, const AddDropout<float, BFloat16>&, device::Stream)
-template <>
-EDGEWISE_MISSING(void, add_dropout, const AddDropout<BFloat16, BFloat16>&, device::Stream)
-template <>
-EDGEWISE_MISSING(void, add_norm_forward, const AddNormForward<float, float, float>&, device::Stream)
-template <>
-EDGEWISE_MISSING(void, add_norm_forward, const AddNormForward<float, float, BFloat16>&, device::Stream)
-template <>
-EDGEWISE_MISSING(void, add_norm_forward, const AddNormForward<float, BFloat16, float>&, device::Stream)
-template <>
-EDGEWISE_MISSING(void, add_norm_forward, const AddNormForward<float, BFloat16, BFloat16>&, device::Stream)
-template <>
-EDGEWISE_MISSING(void, add_norm_forward, const AddNormForward<BFloat16, BFloat16, float>&, device::Stream)
-template <>
-EDGEWISE_MISSING(void, add_norm_forward, const AddNormForward<BFloat16, BFloat16, BFloat16>&, device::Stream)
-template <>
-EDGEWISE_MISSING(void, add_norm_backward, const AddNormBackward<float, float, float>&, float*, device::Stream)
-template <>
-EDGEWISE_MISSING(void, add_norm_backward, const AddNormBackward<float, float, BFloat16>&, float*, device::Stream)
-template <>
-EDGEWISE_MISSING(void, add_norm_backward, const AddNormBackward<float, BFloat16, float>&, float*, device::Stream)
-template <>
-EDGEWISE_MISSING(void, add_norm_backward, const AddNormBackward<float, BFloat16, BFloat16>&, float*, device::Stream)
-template <>
-EDGEWISE_MISSING(void, add_norm_backward, const AddNormBackward<BFloat16, BFloat16, float>&, float*, device::Stream)
-template <>
-EDGEWISE_MISSING(void, add_norm_backward, const AddNormBackward<BFloat16, BFloat16, BFloat16>&, float*, device::Stream)
-template <>
-EDGEWISE_MISSING(void, gather_rows, const IndexedRows<float>&, device::Stream)
-template <>
-EDGEWISE_MISSING(void, gather_rows, const IndexedRows<BFloat16>&, device::Stream)
-template <>
-EDGEWISE_MISSING(void, place_rows, const IndexedRows<float>&, device::Stream)
-template <>
-EDGEWISE_MISSING(void, place_rows, const IndexedRows<BFloat16>&, device::Stream)
-template <>
-EDGEWISE_MISSING(void, sum_rows, const SumRows<float>&, const RelationView&, device::Stream)
-template <>
-EDGEWISE_MISSING(void, sum_rows, const SumRows<BFloat16>&, const RelationView&, device::Stream)
+EDGEWISE_MISSING_CASE(bitmap_attention_forward, const AttentionForward<float>&, const BitmapRelationView&,
+                      device::Stream)
+EDGEWISE_MISSING_CASE(bitmap_attention_forward, const AttentionForward<BFloat16>&, const BitmapRelationView&,
+                      device::Stream)
+EDGEWISE_MISSING_CASE(bitmap_attention_backward, const AttentionBackward<float>&, const BitmapRelationView&, void*,
+                      device::Stream)
+EDGEWISE_MISSING_CASE(bitmap_attention_backward, const AttentionBackward<BFloat16>&, const BitmapRelationView&, void*,
+                      device::Stream)
+EDGEWISE_MISSING_CASE(interval_attention_forward, const AttentionForward<float>&, const RelationView&, device::Stream)
+EDGEWISE_MISSING_CASE(interval_attention_forward, const AttentionForward<BFloat16>&, const RelationView&,
+                      device::Stream)
+EDGEWISE_MISSING_CASE(interval_attention_backward, const AttentionBackward<float>&, const RelationView&, void*,
+                      device::Stream)
+EDGEWISE_MISSING_CASE(interval_attention_backward, const AttentionBackward<BFloat16>&, const RelationView&, void*,
+                      device::Stream)
+EDGEWISE_MISSING_CASE(scatter_rows, const ScatterRows<float>&, device::Stream)
+EDGEWISE_MISSING_CASE(scatter_rows, const ScatterRows<BFloat16>&, device::Stream)
+EDGEWISE_MISSING_CASE(sparse_attention_forward, const AttentionForward<float>&, const RelationView&, device::Stream)
+EDGEWISE_MISSING_CASE(sparse_attention_forward, const AttentionForward<BFloat16>&, const RelationView&, device::Stream)
+EDGEWISE_MISSING_CASE(sparse_attention_weights, const AttentionWeights<float>&, const RelationView&, device::Stream)
+EDGEWISE_MISSING_CASE(sparse_attention_weights, const AttentionWeights<BFloat16>&, const RelationView&, device::Stream)
+EDGEWISE_MISSING_CASE(sparse_attention_backward, const AttentionBackward<float>&, const RelationView&,
+                      const EdgesBySourceView&, void*, device::Stream)
+EDGEWISE_MISSING_CASE(sparse_attention_backward, const AttentionBackward<BFloat16>&, const RelationView&,
+                      const EdgesBySourceView&, void*, device::Stream)
+EDGEWISE_MISSING_CASE(dropout, const Dropout&, std::int64_t, const float*, float*, device::Stream)
+EDGEWISE_MISSING_CASE(dropout, const Dropout&, std::int64_t, const float*, BFloat16*, device::Stream)
+EDGEWISE_MISSING_CASE(dropout, const Dropout&, std::int64_t, const BFloat16*, float*, device::Stream)
+EDGEWISE_MISSING_CASE(dropout, const Dropout&, std::int64_t, const BFloat16*, BFloat16*, device::Stream)
+EDGEWISE_MISSING_CASE(embed_forward, const EmbedForward<float>&, device::Stream)
+EDGEWISE_MISSING_CASE(embed_backward, const EmbedBackward<float>&, const TokenGroupsView&, device::Stream)
+EDGEWISE_MISSING_CASE(activate, const ActivationForward<float>&, device::Stream)
+EDGEWISE_MISSING_CASE(activate, const ActivationForward<float, BFloat16>&, device::Stream)
+EDGEWISE_MISSING_CASE(activate, const ActivationForward<BFloat16>&, device::Stream)
+EDGEWISE_MISSING_CASE(activation_gradient, const ActivationGradient<float>&, float*, device::Stream)
+EDGEWISE_MISSING_CASE(activation_gradient, const ActivationGradient<BFloat16>&, float*, device::Stream)
+EDGEWISE_MISSING_CASE(rdrop_loss, const RDropLoss<float>&, device::Stream)
+EDGEWISE_MISSING_CASE(rdrop_loss, const RDropLoss<BFloat16>&, device::Stream)
+EDGEWISE_MISSING_CASE(softmax_loss, const SoftmaxLoss<float>&, device::Stream)
+EDGEWISE_MISSING_CASE(softmax_loss, const SoftmaxLoss<BFloat16>&, device::Stream)
+EDGEWISE_MISSING_CASE(add_dropout, const AddDropout<float, float>&, device::Stream)
+EDGEWISE_MISSING_CASE(add_dropout, const AddDropout<float, BFloat16>&, device::Stream)
+EDGEWISE_MISSING_CASE(add_dropout, const AddDropout<BFloat16, BFloat16>&, device::Stream)
+EDGEWISE_MISSING_CASE(add_norm_forward, const AddNormForward<float, float, float>&, device::Stream)
+EDGEWISE_MISSING_CASE(add_norm_forward, const AddNormForward<float, float, BFloat16>&, device::Stream)
+EDGEWISE_MISSING_CASE(add_norm_forward, const AddNormForward<float, BFloat16, float>&, device::Stream)
+EDGEWISE_MISSING_CASE(add_norm_forward, const AddNormForward<float, BFloat16, BFloat16>&, device::Stream)
+EDGEWISE_MISSING_CASE(add_norm_forward, const AddNormForward<BFloat16, BFloat16, float>&, device::Stream)
+EDGEWISE_MISSING_CASE(add_norm_forward, const AddNormForward<BFloat16, BFloat16, BFloat16>&, device::Stream)
+EDGEWISE_MISSING_CASE(add_norm_backward, const AddNormBackward<float, float, float>&, float*, device::Stream)
+EDGEWISE_MISSING_CASE(add_norm_backward, const AddNormBackward<float, float, BFloat16>&, float*, device::Stream)
+EDGEWISE_MISSING_CASE(add_norm_backward, const AddNormBackward<float, BFloat16, float>&, float*, device::Stream)
+EDGEWISE_MISSING_CASE(add_norm_backward, const AddNormBackward<float, BFloat16, BFloat16>&, float*, device::Stream)
+EDGEWISE_MISSING_CASE(add_norm_backward, const AddNormBackward<BFloat16, BFloat16, float>&, float*, device::Stream)
+EDGEWISE_MISSING_CASE(add_norm_backward, const AddNormBackward<BFloat16, BFloat16, BFloat16>&, float*, device::Stream)
+EDGEWISE_MISSING_CASE(gather_rows, const IndexedRows<float>&, device::Stream)
+EDGEWISE_MISSING_CASE(gather_rows, const IndexedRows<BFloat16>&, device::Stream)
+EDGEWISE_MISSING_CASE(place_rows, const IndexedRows<float>&, device::Stream)
+EDGEWISE_MISSING_CASE(place_rows, const IndexedRows<BFloat16>&, device::Stream)
+EDGEWISE_MISSING_CASE(sum_rows, const SumRows<float>&, const RelationView&, device::Stream)
+EDGEWISE_MISSING_CASE(sum_rows, const SumRows<BFloat16>&, const RelationView&, device::Stream)
+#undef EDGEWISE_MISSING_CASE
 #undef EDGEWISE_MISSING
 
-class GpuProducts::Library {
-};
+class GpuProducts::Library {};
 
 GpuProducts::GpuProducts(device::Stream /*stream*/) { fail_without_kernels("GpuProducts"); }
 GpuProducts::~GpuProducts() = default;

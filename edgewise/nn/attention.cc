@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "edgewise/base/error.h"
-#include "edgewise/nn/module.h"
 #include "edgewise/ops/attend.h"
 #include "edgewise/ops/edge_softmax.h"
 

@@ -15,7 +15,6 @@
 
 // Shapes: N = nodes, D = destinations, S = sources, E = edges, I = input size, H = heads, K = head size, V = size of a
 // head's value, O = output size.
-
 namespace edgewise {
 
 /// Records attention weights: during its lifetime, every MultiHeadAttention that runs on the recorder's thread calls

@@ -9,7 +9,6 @@
 #include "edgewise/graph/neighbours.h"
 
 // Shapes: N = nodes, A = computed nodes, W = width of the filter, M = size of a node's state.
-
 namespace edgewise {
 
 /// The depthwise half of a separable convolution (Chollet 2017), which filters each dimension of the state on its own:

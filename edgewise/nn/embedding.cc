@@ -9,11 +9,8 @@
 #include <mutex>
 #include <numeric>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "edgewise/base/error.h"
-#include "edgewise/nn/module.h"
 #include "edgewise/ops/device_copies.h"
 #include "edgewise/ops/embed.h"
 #include "edgewise/positions/position_formula.h"

@@ -14,7 +14,6 @@
 #include "edgewise/options/layer_options.h"
 
 // Shapes: T = tokens or positions asked for, P = positions of the table, M = size of an encoding.
-
 namespace edgewise {
 
 /// A table, and the rows of some positions in this table: arguments of `embed` (ops/embed.h).

@@ -9,7 +9,6 @@
 #include <ATen/ops/where.h>
 
 #include <numeric>
-#include <vector>
 
 #include "edgewise/base/error.h"
 #include "edgewise/ops/device_copies.h"

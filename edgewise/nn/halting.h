@@ -14,7 +14,6 @@
 
 // Adaptive computation time (Graves 2016, section 2) of each node. Shapes: A = active nodes, which have not halted, M =
 // size of a node's state.
-
 namespace edgewise {
 
 /// Computes halting probabilities: sigmoid(weight · norm(state) + bias). The norm is in the graph tutorial's code, but

@@ -13,7 +13,6 @@
 // Attention by message passing, as in the graph tutorial (docs/sources.md): the definition of
 // MultiHeadAttention::average. Reads node columns "q", "k" and "v", writes node columns "wv" and "z", and edge columns
 // "score" and, with dropout, "weight".
-
 namespace edgewise {
 
 struct MessageAttentionOptions {

@@ -28,7 +28,6 @@
 //
 // Names, checkpoints, parameter counts and optimisers all use this list. An at::Tensor is a handle: two layers that
 // hold the same tensor are tied, and both list it.
-
 namespace edgewise {
 
 struct NamedTensor {

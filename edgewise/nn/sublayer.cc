@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/nn/sublayer.h"
 
-#include "edgewise/nn/module.h"
 #include "edgewise/ops/add_norm.h"
 
 namespace edgewise {

@@ -11,7 +11,6 @@
 
 // Shapes: N = nodes, D = decoder nodes, S = encoder nodes, M = size of a node's state, H = heads, V = size of a head's
 // value.
-
 namespace edgewise {
 
 /// The position-wise feed-forward layer outer(dropout(activation(inner(x)))); both linear layers have biases.

@@ -14,11 +14,9 @@
 #include "edgewise/kernels/norm/add_norm.h"
 #include "edgewise/ops/backend.h"
 #include "edgewise/ops/checks.h"
-#include "edgewise/ops/dropout.h"
 #include "edgewise/ops/dropout_kernel.h"
 #include "edgewise/ops/element_types.h"
 #include "edgewise/ops/operation.h"
-#include "edgewise/options/layer_kinds.h"
 
 // Shapes: T = rows, in any number of dimensions, M = features.
 namespace edgewise {

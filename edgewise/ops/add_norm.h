@@ -9,7 +9,6 @@
 #include "edgewise/options/layer_kinds.h"
 
 // Residual connection, dropout and norm between two sublayers. Shapes: T = tokens, M = model size.
-
 namespace edgewise {
 
 /// Normalises each row of x [T, M], then scales by gain [M] and adds bias [M]. The result has the given type, or x's

@@ -12,7 +12,6 @@
 #include "edgewise/ops/dropout.h"
 
 // Shapes: D = destination nodes, S = source nodes, E = edges, H = heads, K = head size, V = size of a head's value.
-
 namespace edgewise {
 
 struct AttentionOptions {

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "edgewise/ops/attend.h"
-#include "edgewise/ops/attention_options.h"
 #include "edgewise/ops/checks.h"
 #include "edgewise/ops/dropout_kernel.h"
 #include "edgewise/ops/edge_index.h"

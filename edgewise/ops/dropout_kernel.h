@@ -9,7 +9,6 @@
 #include "edgewise/ops/dropout.h"
 
 // Dropout for the operations of this folder: the kernel, and the numbers that it draws in plain ATen on any device.
-
 namespace edgewise {
 
 /// Combines rate and key in a kernels::Dropout, the argument that dropout kernels take.

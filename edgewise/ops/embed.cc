@@ -15,7 +15,6 @@
 #include "edgewise/ops/backend.h"
 #include "edgewise/ops/checks.h"
 #include "edgewise/ops/device_copies.h"
-#include "edgewise/ops/dropout.h"
 #include "edgewise/ops/dropout_kernel.h"
 #include "edgewise/ops/element_types.h"
 #include "edgewise/ops/gradients_in_place.h"

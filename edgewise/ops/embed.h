@@ -9,7 +9,6 @@
 #include "edgewise/ops/dropout.h"
 
 // Shapes: T = tokens, C = vocabulary size, P = positions of the table, M = model size.
-
 namespace edgewise {
 
 struct EmbedOptions {

@@ -14,7 +14,6 @@
 #include "edgewise/base/profile.h"
 #include "edgewise/ops/backend.h"
 #include "edgewise/ops/checks.h"
-#include "edgewise/ops/dropout.h"
 #include "edgewise/ops/linear_layer.h"
 #include "edgewise/ops/operation.h"
 

@@ -11,7 +11,6 @@
 #include "edgewise/options/layer_kinds.h"
 
 // Shapes: T = tokens, I = inputs, O = outputs.
-
 namespace edgewise {
 
 struct LinearOptions {

@@ -13,11 +13,9 @@
 #include <c10/core/GradMode.h>
 
 #include <cmath>
-#include <string_view>
 #include <vector>
 
 #include "edgewise/base/error.h"
-#include "edgewise/kernels/loss/softmax_loss.h"
 #include "edgewise/ops/backend.h"
 #include "edgewise/ops/checks.h"
 #include "edgewise/ops/device_copies.h"

@@ -16,7 +16,6 @@
 #include "edgewise/kernels/dropout/dropout.h"
 #include "edgewise/kernels/gemm/gemm.h"
 #include "edgewise/kernels/gemm/linear_gradient.h"
-#include "edgewise/kernels/loss/softmax_loss.h"
 #include "edgewise/kernels/simd/scratch.h"
 #include "edgewise/ops/backend.h"
 #include "edgewise/ops/element_types.h"

@@ -18,7 +18,6 @@
 #include "edgewise/ops/checks.h"
 #include "edgewise/ops/device_copies.h"
 #include "edgewise/ops/linear.h"
-#include "edgewise/ops/loss.h"
 #include "edgewise/ops/loss_tiles.h"
 #include "edgewise/ops/operation.h"
 

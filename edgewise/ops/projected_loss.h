@@ -6,7 +6,6 @@
 #include "edgewise/ops/loss.h"
 
 // Shapes: T = tokens, M = size of a state, C = vocabulary (classes).
-
 namespace edgewise {
 
 /// Computes smoothed_loss and count_correct (loss.h) of the logits `state Wᵀ + bias` without storing all logits. Each

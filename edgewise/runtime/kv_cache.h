@@ -16,7 +16,6 @@
 // Memory of a KV cache. A cache entry holds the key and the value of one token in one layer, [2, W], and possibly more
 // behind them, where W is the size of a key. Entries lie in blocks, [layers, kTokens, entry size], so that the entries
 // of one layer are adjacent. Entries never move: an address identifies an entry. T is float or BFloat16.
-
 namespace edgewise {
 
 /// Type of cached keys and values for weights of type T. The cache of int8 weights is BFloat16: each step reads the

@@ -18,7 +18,6 @@
 
 // Matrix products with packed weights, and their operands and results, in buffers that are reused from step to step. T
 // is the element type of a product's operands: float, BFloat16 or std::int8_t. Shapes: R = rows, N = columns.
-
 namespace edgewise {
 
 /// Returns the kernels' name of a model's activation.

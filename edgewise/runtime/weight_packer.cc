@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "edgewise/runtime/weight_packer.h"
+
 #include <cstring>
-#include <span>
-#include <utility>
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/files/stored_parameters.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/options/transformer_options.h"
-#include "edgewise/runtime/weight_packer.h"
 
 namespace edgewise {
 namespace {

@@ -31,7 +31,6 @@
 // Two kernels of the backward pass compute each weight again from the log normalizer: one for the gradients of queries
 // and edge biases, whose blocks have destinations, and one for the gradients of keys and values, whose blocks have
 // sources. So each sum belongs to one block, and has one order.
-
 namespace edgewise::kernels::gpu {
 
 inline constexpr int kNodesOfBlock = 64;

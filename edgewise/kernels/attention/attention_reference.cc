@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <cmath>
 #include <vector>
 
 #include "edgewise/kernels/attention/attention.h"
 #include "edgewise/kernels/attention/parallel_rows.h"
-#include "edgewise/kernels/dropout/dropout.h"
 #include "edgewise/kernels/reference_loops.h"
 
 namespace edgewise::kernels::reference {

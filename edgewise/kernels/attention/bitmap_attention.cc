@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "edgewise/kernels/attention/bitmap_attention.h"
+
 #include <algorithm>
 #include <string_view>
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/sort_unique.h"
-#include "edgewise/kernels/attention/bitmap_attention.h"
-#include "edgewise/kernels/attention/tile_plan.h"
+#include "edgewise/kernels/attention/tile_attention.h"
 
 namespace edgewise::kernels {
 namespace {

@@ -15,7 +15,6 @@
 // with an edge to one of them, in ascending order. So a tile has columns that are far apart in the relation, and no
 // column without an edge, which a strided or a random pattern would have otherwise. To copy a head of such a node takes
 // as many transactions as of any other node.
-
 namespace edgewise::kernels {
 
 inline constexpr int kNodesOfBitmapBlock = 64;
@@ -49,7 +48,7 @@ struct BitmapTiles {
 };
 
 /// Divides a relation into blocks of destinations in O(edges * log(edges)) time. Throws Error unless
-/// rows_ascend(relation) (tile_plan.h).
+/// rows_ascend(relation) (tile_attention.h).
 BitmapTiles tile_by_destination(const RelationView& relation);
 
 /// Divides a relation into blocks of sources in O(sources + edges) time. Throws Error unless rows_ascend(relation).

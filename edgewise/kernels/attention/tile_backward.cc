@@ -4,7 +4,6 @@
 
 #include "edgewise/kernels/attention/parallel_rows.h"
 #include "edgewise/kernels/attention/tile_attention.h"
-#include "edgewise/kernels/attention/tile_plan.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "edgewise/kernels/attention/tile_backward.cc"

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/kernels/attention/tile_plan.h"
-
 #include <algorithm>
 #include <functional>
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/sort_unique.h"
 #include "edgewise/kernels/attention/parallel_rows.h"
+#include "edgewise/kernels/attention/tile_attention.h"
 
 namespace edgewise::kernels {
 namespace {

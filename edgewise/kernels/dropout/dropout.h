@@ -55,11 +55,6 @@ void cast(std::int64_t count, const From* in, To* out) {
 template <typename From, typename To>
 void dropout(const Dropout& dropout, std::int64_t count, const From* in, To* out, device::Stream stream);
 
-template <typename From, typename To>
-void cast(std::int64_t count, const From* in, To* out, device::Stream stream) {
-  dropout(Dropout{.rate = 0.0}, count, in, out, stream);
-}
-
 namespace reference {
 
 /// Computes the factors of the edges of one head. The random bits of edge e are word e % 4 of Philox block
@@ -93,10 +88,6 @@ class EdgeDropout {
 /// Computes kernels::dropout() in plain loops.
 template <typename From, typename To>
 void dropout(const Dropout& dropout, std::int64_t count, const From* in, To* out);
-
-/// Writes the dropout factors of attention weights, [E, H].
-template <typename T>
-void edge_dropout_factors(const Dropout& dropout, std::int64_t num_edges, std::int64_t num_heads, T* factor_EH);
 
 }  // namespace reference
 

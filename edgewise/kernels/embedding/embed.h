@@ -14,7 +14,6 @@
 
 // Token embeddings plus positions, on raw memory, for float and double. Shapes: T = tokens, C = vocabulary,
 // P = positions, M = size of an embedding.
-
 namespace edgewise::kernels {
 
 /// The tokens of a batch, grouped by their rows of a table; pointers into TokenGroups or into a copy of it on a device.

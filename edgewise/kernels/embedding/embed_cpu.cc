@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-#include <vector>
 
 #include "edgewise/base/threads.h"
-#include "edgewise/kernels/dropout/dropout.h"
 #include "edgewise/kernels/embedding/embed.h"
 #include "edgewise/kernels/simd/instruction_set.h"
 

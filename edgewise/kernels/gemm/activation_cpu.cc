@@ -4,7 +4,6 @@
 // where `tail` is the probability of numbers beyond |x|, which takes an exponential that cannot overflow.
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <numbers>
 #include <span>
 

@@ -9,7 +9,6 @@
 #include "edgewise/kernels/gemm/activation.h"
 
 // Products of matrices on raw memory. Shapes: M = rows of the result, N = its columns, K = depth, the length of a sum.
-
 namespace edgewise::kernels {
 
 enum class MatrixLayout { kRows, kColumns };

@@ -3,7 +3,6 @@
 #include <optional>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include "edgewise/base/profile.h"
 #include "edgewise/base/threads.h"

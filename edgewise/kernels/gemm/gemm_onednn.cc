@@ -9,7 +9,6 @@
 #include <mutex>
 #include <new>
 #include <optional>
-#include <string_view>
 #include <tuple>
 #include <unordered_map>
 #include <utility>

@@ -2,7 +2,6 @@
 #include "edgewise/kernels/gemm/panels.h"
 
 #include <cstring>
-#include <type_traits>
 
 #include "edgewise/base/threads.h"
 #include "edgewise/kernels/gemm/panel_block.h"

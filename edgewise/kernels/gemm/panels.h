@@ -13,7 +13,6 @@
 //
 // The bits of a result element depend neither on the other rows nor on the number of threads: its sum runs over k in
 // ascending order, in one sequence of instructions for any division into groups of rows and into panels.
-
 namespace edgewise::kernels {
 
 /// The implementations of the product, each with its own width of a panel.
@@ -120,7 +119,6 @@ class PanelLayout {
         vectors_(divide_up(columns, kPanelLanes)),
         steps_(divide_up(depth, step_size_)) {}
 
-  std::int64_t step_size() const { return step_size_; }
   std::int64_t steps() const { return steps_; }
 
   std::int64_t count_vectors(std::int64_t panel) const {

@@ -3,11 +3,9 @@
 // registers. Few rows are multiplied with several panels at a time, so that there are enough independent sums: an
 // addition to a sum waits for the one before. Factors are converted without rounding: bf16 to float, and 8 bits to 16
 // bits, whose products are added in pairs in 32 bits.
-#include <algorithm>
 #include <array>
 #include <cstring>
 #include <limits>
-#include <type_traits>
 #include <utility>
 #include <variant>
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <array>
-#include <type_traits>
 
 #include "edgewise/kernels/gemm/panels.h"
 

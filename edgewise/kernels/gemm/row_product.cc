@@ -3,15 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <span>
 #include <type_traits>
-#include <vector>
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/profile.h"
 #include "edgewise/base/threads.h"
 #include "edgewise/kernels/gemm/panel_block.h"
-#include "edgewise/kernels/gemm/panels.h"
 #include "edgewise/kernels/simd/instruction_set.h"
 
 namespace edgewise::kernels {

@@ -14,7 +14,6 @@
 // Products of rows with constant weights, fused with the operation that reads the product: each thread applies the
 // operation to a block of rows while the block is in its cache. T is the type of the factors: float, BFloat16, or
 // std::int8_t with scales for rows and columns. Shapes: R = rows, N = columns, K = depth.
-
 namespace edgewise::kernels {
 
 /// Returns whether products of BFloat16 are faster than products of float. The result is false without bf16

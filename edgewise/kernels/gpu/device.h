@@ -45,7 +45,7 @@
 //     load_matrices() load_matrices_transposed() multiply_tiles()
 //     pack_bf16() fused_multiply_add() square_root() count_bits()
 //     exp2_approximate() log2_approximate() reciprocal_approximate()
-//     atomic_add() fence_device() expect_aligned<bytes>()
+//     atomic_add() expect_aligned<bytes>()
 //     launch()
 //
 // A collective is a function that several threads must reach together. The emulator reports the line if they do not. A

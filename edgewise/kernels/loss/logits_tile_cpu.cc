@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <limits>
 
 #include "edgewise/base/profile.h"
 #include "edgewise/base/threads.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cstdint>
 
 #include "edgewise/base/bfloat16.h"
 #include "edgewise/kernels/loss/logit_sums_cuda.h"

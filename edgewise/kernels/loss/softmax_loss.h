@@ -6,7 +6,6 @@
 #include "edgewise/device/stream.h"
 
 // Shapes: R = rows (tokens), P = pairs of rows, C = classes (the vocabulary).
-
 namespace edgewise::kernels {
 
 /// The target distribution of a row: label smoothing over all tokens but `ignored_token`.

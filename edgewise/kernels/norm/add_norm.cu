@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cstdint>
 #include <type_traits>
 
 #include "edgewise/kernels/dropout/dropout_factors_cuda.h"

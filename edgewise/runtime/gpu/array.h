@@ -16,7 +16,6 @@
 
 // Arrays that grow and are reused from step to step, and copies to and from them. Nothing here waits for more than one
 // stream.
-
 namespace edgewise {
 
 /// A stream of the GPU, and the memory that belongs to its kernels and copies.

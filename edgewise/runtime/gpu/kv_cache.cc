@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 
 #include "edgewise/runtime/gpu/kv_cache.h"
-#include "edgewise/runtime/kv_cache.h"
 
 namespace edgewise {
 

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/runtime/gpu/scorer.h"
 
-#include <optional>
 #include <span>
-#include <type_traits>
 #include <vector>
 
 #include "edgewise/kernels/attention/interval_attention.h"

@@ -39,7 +39,6 @@ struct ParameterTypes<OnGpu<T>> {
   using Floats = GpuArray<float>;
 };
 
-using GpuTable = EmbeddingTableOf<GpuArray<float>>;
 using GpuSide = SideEmbeddingsOf<GpuArray<float>>;
 
 /// Weights whose output projection has more outputs than tokens, so that each row of logits begins at 16 bytes.
