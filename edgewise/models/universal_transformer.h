@@ -9,8 +9,8 @@
 #include "edgewise/message/message_graph.h"
 #include "edgewise/models/adaptive_computation.h"
 #include "edgewise/models/vocabulary_layers.h"
-#include "edgewise/nn/depthwise_convolution.h"
 #include "edgewise/nn/embedding.h"
+#include "edgewise/nn/linear.h"
 #include "edgewise/nn/transformer_layers.h"
 #include "edgewise/options/transformer_options.h"
 

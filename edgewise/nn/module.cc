@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "edgewise/nn/module.h"
+
 #include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
 
 #include <cmath>
-
-#include "edgewise/nn/module.h"
 
 namespace edgewise {
 namespace {

@@ -12,8 +12,8 @@
 namespace edgewise {
 
 /// A norm: normalises each row to mean 0 and deviation 1, then scales and shifts it by learnt parameters; see
-/// normalise() in ops/add_norm.h. A default-constructed norm is the identity without parameters. The result has the given
-/// type or, without one, the type of x.
+/// normalise() in ops/add_norm.h. A default-constructed norm is the identity without parameters. The result has the
+/// given type or, without one, the type of x.
 struct Norm {
   at::Tensor gain;  // [M], initially 1; alpha in the from-scratch note
   at::Tensor bias;  // [M], initially 0

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/base/error.h"
 #include "edgewise/ops/device_copies.h"
+
+#include "edgewise/base/error.h"
 
 namespace edgewise {
 namespace {

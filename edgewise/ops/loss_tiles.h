@@ -21,8 +21,8 @@ struct LossTensors {
 
 struct LossRule {
   kernels::SmoothedTarget target;
-  // The weight of R-Drop (kernels::RDropLoss). If set, rows i and T / 2 + i are a pair, and the loss includes the weighted
-  // divergence of each pair.
+  // The weight of R-Drop (kernels::RDropLoss). If set, rows i and T / 2 + i are a pair, and the loss includes the
+  // weighted divergence of each pair.
   std::optional<float> rdrop_weight = std::nullopt;
 };
 

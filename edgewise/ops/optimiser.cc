@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "edgewise/ops/optimiser.h"
+
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/linalg_vector_norm.h>
@@ -12,7 +14,6 @@
 
 #include "edgewise/kernels/optimiser/adam.h"
 #include "edgewise/ops/backend.h"
-#include "edgewise/ops/optimiser.h"
 #include "edgewise/ops/tensor_parts.h"
 
 namespace edgewise {

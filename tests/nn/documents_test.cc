@@ -12,6 +12,7 @@
 #include "edgewise/nn/embedding.h"
 #include "edgewise/nn/sublayer.h"
 #include "edgewise/nn/transformer_layers.h"
+#include "tests/nn/convert_parameters.h"
 #include "tests/nn/tensors.h"
 
 namespace edgewise {

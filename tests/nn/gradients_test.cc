@@ -5,7 +5,6 @@
 
 #include "edgewise/graph/builders.h"
 #include "edgewise/nn/attention.h"
-#include "edgewise/nn/depthwise_convolution.h"
 #include "edgewise/nn/embedding.h"
 #include "edgewise/nn/linear.h"
 #include "edgewise/nn/sublayer.h"

@@ -4,7 +4,6 @@
 
 #include <cmath>
 
-#include "edgewise/nn/depthwise_convolution.h"
 #include "edgewise/nn/embedding.h"
 #include "edgewise/nn/linear.h"
 #include "edgewise/nn/module.h"

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "edgewise/nn/transformer_layers.h"
+#include "tests/nn/convert_parameters.h"
 #include "tests/nn/stored_types.h"
 #include "tests/nn/tensors.h"
 

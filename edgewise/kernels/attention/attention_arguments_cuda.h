@@ -11,7 +11,6 @@
 #include "edgewise/kernels/attention/online_softmax_cuda.h"
 #include "edgewise/kernels/dropout/dropout.h"
 #include "edgewise/kernels/gpu/device.h"
-#include "edgewise/kernels/gpu/reductions.h"
 
 // The parts that the kernels of attention over tiles share. A block computes one head of kNodesOfBlock consecutive
 // nodes: destinations, or sources for the gradients of keys and values. It multiplies them with tiles of other nodes.

@@ -11,10 +11,10 @@
 // Attention on GPUs over relations whose edges are dense in tiles of 64 destinations and 64 sources: patterns of
 // blocks, trees, windows with global tokens, random rows with many sources.
 //
-// A block is kNodesOfBitmapBlock consecutive nodes: destinations, or sources. Its others are the nodes of the other side
-// with an edge to one of them, in ascending order. So a tile has columns that are far apart in the relation, and no
-// column without an edge, which a strided or a random pattern would have otherwise. To copy a head of such a node takes
-// as many transactions as of any other node.
+// A block is kNodesOfBitmapBlock consecutive nodes: destinations, or sources. Its others are the nodes of the other
+// side with an edge to one of them, in ascending order. So a tile has columns that are far apart in the relation, and
+// no column without an edge, which a strided or a random pattern would have otherwise. To copy a head of such a node
+// takes as many transactions as of any other node.
 namespace edgewise::kernels {
 
 inline constexpr int kNodesOfBitmapBlock = 64;

@@ -23,9 +23,9 @@
 //     end_product()                     is between two add_product() with the same memory, unless a barrier is
 namespace edgewise::kernels::gpu {
 
-/// Products of bf16 matrices on tensor cores. A warp has 16 nodes in registers, and multiplies them with nodes in shared
-/// memory. Lane i has numbers of its warp's nodes i / 4 and i / 4 + 8, in the layout of multiply_tiles(). The functions
-/// that multiply are collectives of the warp.
+/// Products of bf16 matrices on tensor cores. A warp has 16 nodes in registers, and multiplies them with nodes in
+/// shared memory. Lane i has numbers of its warp's nodes i / 4 and i / 4 + 8, in the layout of multiply_tiles(). The
+/// functions that multiply are collectives of the warp.
 struct Bf16Layout {
   using T = BFloat16;
   static constexpr int kThreads = 128;

@@ -17,7 +17,7 @@ namespace edgewise::kernels {
 
 /// The implementations of the product, each with its own width of a panel.
 enum class PanelFormat : std::uint8_t {
-  kNarrow,  // 16 columns: panels_cpu.cc, for every instruction set, and panels_reference.cc
+  kNarrow,  // 16 columns: panels_cpu.cc, for every instruction set, and reference::multiply_panels()
   kAvx512,  // 64 columns: panels_avx512.cc. BFloat16 and std::int8_t need the instructions that add 2 or 4 products
 };
 

@@ -5,7 +5,6 @@
 
 #include "edgewise/kernels/gpu/device.h"
 #include "edgewise/kernels/gpu/floats4.h"
-#include "edgewise/kernels/gpu/reductions.h"
 
 // The division of the columns of a row among the threads of a block, so that most loads and stores move 4 floats at
 // once, whatever the number of columns is; and of the rows of a matrix among warps, for kernels that move or sum rows.

@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "edgewise/kernels/gpu/device.h"
-#include "edgewise/kernels/gpu/reductions.h"
 #include "edgewise/kernels/gpu/row_parts.h"
 #include "edgewise/kernels/loss/softmax_loss.h"
 

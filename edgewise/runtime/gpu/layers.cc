@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "edgewise/runtime/gpu/layers.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -9,7 +11,6 @@
 #include "edgewise/kernels/embedding/embed.h"
 #include "edgewise/kernels/gemm/activation.h"
 #include "edgewise/kernels/norm/add_norm.h"
-#include "edgewise/runtime/gpu/layers.h"
 #include "edgewise/runtime/packed_linear.h"
 #include "edgewise/runtime/token_embedding.h"
 
