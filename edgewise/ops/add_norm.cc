@@ -15,7 +15,6 @@
 #include "edgewise/ops/backend.h"
 #include "edgewise/ops/checks.h"
 #include "edgewise/ops/dropout_kernel.h"
-#include "edgewise/ops/element_types.h"
 #include "edgewise/ops/operation.h"
 
 // Shapes: T = rows, in any number of dimensions, M = features.

@@ -23,7 +23,6 @@
 #include "edgewise/ops/backend.h"
 #include "edgewise/ops/checks.h"
 #include "edgewise/ops/dropout_kernel.h"
-#include "edgewise/ops/element_types.h"
 #include "edgewise/ops/gpu_attention.h"
 #include "edgewise/ops/operation.h"
 

@@ -16,7 +16,6 @@
 #include "edgewise/ops/checks.h"
 #include "edgewise/ops/device_copies.h"
 #include "edgewise/ops/dropout_kernel.h"
-#include "edgewise/ops/element_types.h"
 #include "edgewise/ops/gradients_in_place.h"
 #include "edgewise/ops/operation.h"
 

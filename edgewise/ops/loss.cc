@@ -19,7 +19,6 @@
 #include "edgewise/ops/backend.h"
 #include "edgewise/ops/checks.h"
 #include "edgewise/ops/device_copies.h"
-#include "edgewise/ops/element_types.h"
 #include "edgewise/ops/operation.h"
 
 namespace edgewise {

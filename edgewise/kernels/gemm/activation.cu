@@ -7,8 +7,8 @@
 #include "edgewise/kernels/dropout/dropout_factors_cuda.h"
 #include "edgewise/kernels/gemm/activation.h"
 #include "edgewise/kernels/gemm/linear_gradient.h"
+#include "edgewise/kernels/gpu/chunks.h"
 #include "edgewise/kernels/gpu/device.h"
-#include "edgewise/kernels/gpu/row_parts.h"
 
 // Activations and their derivatives. GELU and SiLU are x F(x), where F is a distribution function: of the normal and of
 // the logistic distribution. Both are symmetric, so F follows from the probability of numbers beyond |x|, its tail.

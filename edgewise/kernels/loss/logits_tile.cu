@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include "edgewise/kernels/gpu/chunks.h"
 #include "edgewise/kernels/gpu/device.h"
-#include "edgewise/kernels/gpu/row_parts.h"
 #include "edgewise/kernels/loss/logit_sums_cuda.h"
 #include "edgewise/kernels/loss/logits_tile.h"
 

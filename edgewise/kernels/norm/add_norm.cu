@@ -2,8 +2,8 @@
 #include <type_traits>
 
 #include "edgewise/kernels/dropout/dropout_factors_cuda.h"
+#include "edgewise/kernels/gpu/chunks.h"
 #include "edgewise/kernels/gpu/device.h"
-#include "edgewise/kernels/gpu/floats4.h"
 #include "edgewise/kernels/norm/add_norm.h"
 
 namespace edgewise::kernels {
