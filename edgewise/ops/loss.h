@@ -9,6 +9,7 @@
 #include "edgewise/kernels/loss/softmax_loss.h"
 #include "edgewise/ops/ponder_steps.h"
 
+// Shapes: T = tokens, C = vocabulary (classes).
 namespace edgewise {
 
 /// Loss and counts as plain numbers, summed over the tokens of one or several batches. A checkpoint stores them.
@@ -41,8 +42,6 @@ struct BatchLoss {
   /// Returns all sums. Waits for the device that computes them.
   LossSums sums() const;
 };
-
-// Shapes: T = tokens, C = vocabulary (classes).
 
 struct LossOptions {
   // Probability that the tokens other than the label share evenly; 0 gives cross-entropy. In a vocabulary without other
