@@ -26,7 +26,6 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace edgewise::kernels::HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
 
 /// Copies a row as floats to `to`, followed by zeros up to whole vectors.
 HWY_INLINE void load_row(const HeadRows<ConstElements>& rows, std::int64_t row, float* to) {

@@ -21,7 +21,6 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace edgewise::kernels::HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
 
 /// A matrix or its transpose: element (m, k) is data[m * row_stride + k * column_stride].
 struct LeftOperand {

@@ -20,7 +20,6 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace edgewise::kernels::HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
 
 /// A stream of random blocks of philox(), with the keys of the rounds.
 struct PhiloxStream {

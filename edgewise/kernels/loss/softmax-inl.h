@@ -17,7 +17,6 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace edgewise::kernels::HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
 
 /// Returns the largest value of each lane.
 HWY_INLINE Floats find_lane_maxima(const float* values, std::int64_t count) {
