@@ -28,7 +28,7 @@ at::Tensor additive_weights(const MultiHeadAttention& attention, const Relation&
 }  // namespace
 
 AttentionRecorder::AttentionRecorder(Callback callback) : callback_(std::move(callback)) {
-  check(active_callback == nullptr, "AttentionRecorder: this thread has one already, at most one is needed");
+  check(active_callback == nullptr, "AttentionRecorder: this thread has one already, needs at most one");
   active_callback = &callback_;
 }
 

@@ -93,7 +93,7 @@ EDGEWISE_DEVICE float activation_derivative(float x) {
 /// Applies the dropout of a flat array to the values of `columns` of a row, whose first one is value `begin` of the
 /// array.
 template <class Columns>
-EDGEWISE_DEVICE void apply_dropout(const DropoutFactors& dropout, std::int64_t begin, const Columns& columns,
+EDGEWISE_DEVICE void apply_dropout(const DeviceDropoutFactors& dropout, std::int64_t begin, const Columns& columns,
                                    float (&value)[Columns::kSize]) {
   if constexpr (Columns::kSize == 1) {
     value[0] *= dropout.one(begin + columns.first);
@@ -119,7 +119,7 @@ struct ActivationPass {
   const X* x;
   T* out;
   std::int64_t count;
-  DropoutFactors dropout;
+  DeviceDropoutFactors dropout;
 
   EDGEWISE_DEVICE void operator()() const {
     const std::int64_t begin = std::int64_t{block_index()} * kValuesOfBlock;
@@ -178,7 +178,7 @@ struct ActivationGradientChunk {
   float* chunk_sums;  // [chunks, O], or null
   std::int64_t rows;
   int columns;
-  DropoutFactors dropout;
+  DeviceDropoutFactors dropout;
 
   int num_blocks() const { return static_cast<int>(gradient_workspace_size(rows, num_panels())); }
 
@@ -290,7 +290,7 @@ void launch_gradient(const ActivationGradient<T>& p, float* workspace, device::S
       .chunk_sums = p.grad_bias == nullptr ? nullptr : workspace,
       .rows = p.rows,
       .columns = static_cast<int>(p.columns),
-      .dropout = DropoutFactors(p.dropout)};
+      .dropout = DeviceDropoutFactors(p.dropout)};
   launch(kernel, kernel.num_blocks(), stream);
 }
 
@@ -312,7 +312,7 @@ void activate(const ActivationForward<X, T>& p, device::Stream stream) {
   gpu::with_activation(p.activation, [&](auto activation) {
     using Kernel = gpu::ActivationPass<X, T, activation>;
     const std::int64_t num_blocks = (p.count + Kernel::kValuesOfBlock - 1) / Kernel::kValuesOfBlock;
-    launch(Kernel{p.x, p.out, p.count, gpu::DropoutFactors(p.dropout)}, static_cast<int>(num_blocks), stream);
+    launch(Kernel{p.x, p.out, p.count, gpu::DeviceDropoutFactors(p.dropout)}, static_cast<int>(num_blocks), stream);
   });
 }
 

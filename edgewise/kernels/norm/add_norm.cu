@@ -18,7 +18,7 @@ struct AddDropoutKernel {
   struct Shared {};
 
   AddDropout<X, Y> p;
-  DropoutFactors factors;
+  DeviceDropoutFactors factors;
 
   EDGEWISE_DEVICE void operator()() const {
     Floats4 x[kChunks];
@@ -120,7 +120,7 @@ struct AddNormForwardKernel {
 
   AddNormForward<X, Y, N> p;
   FloatNormFormula formula;
-  DropoutFactors factors;
+  DeviceDropoutFactors factors;
 
   EDGEWISE_DEVICE void operator()() const {
     Shared& shared = shared_memory<Shared>();
@@ -211,7 +211,7 @@ struct AddNormBackwardKernel {
 
   AddNormBackward<X, Y, N> p;
   FloatNormFormula formula;
-  DropoutFactors factors;
+  DeviceDropoutFactors factors;
   std::int64_t rows_of_part;
   float* part_sums;  // [parts, 2, M]
 
@@ -359,7 +359,7 @@ template <typename X, typename Y>
 void add_dropout(const AddDropout<X, Y>& p, device::Stream stream) {
   gpu::with_width(p.count, [&](auto is_wide) {
     using Kernel = gpu::AddDropoutKernel<X, Y, is_wide>;
-    launch(Kernel{p, gpu::DropoutFactors(p.dropout)}, Kernel::Chunks::num_blocks(p.count), stream);
+    launch(Kernel{p, gpu::DeviceDropoutFactors(p.dropout)}, Kernel::Chunks::num_blocks(p.count), stream);
   });
 }
 
@@ -369,8 +369,8 @@ void add_norm_forward(const AddNormForward<X, Y, N>& p, device::Stream stream) {
     using Lanes = decltype(lanes);
     using Kernel = gpu::AddNormForwardKernel<X, Y, N, Lanes, is_wide>;
     const std::int64_t num_blocks = (p.num_rows + Lanes::kGroups - 1) / Lanes::kGroups;
-    launch(Kernel{p, gpu::FloatNormFormula(p.formula), gpu::DropoutFactors(p.dropout)}, static_cast<int>(num_blocks),
-           stream);
+    launch(Kernel{p, gpu::FloatNormFormula(p.formula), gpu::DeviceDropoutFactors(p.dropout)},
+           static_cast<int>(num_blocks), stream);
   });
 }
 
@@ -389,7 +389,8 @@ void add_norm_backward(const AddNormBackward<X, Y, N>& p, float* workspace, devi
   const AddNormParts parts(p.num_rows);
   gpu::with_row_lanes(p.size, [&](auto lanes, auto is_wide) {
     using Kernel = gpu::AddNormBackwardKernel<X, Y, N, decltype(lanes), is_wide>;
-    launch(Kernel{p, gpu::FloatNormFormula(p.formula), gpu::DropoutFactors(p.dropout), parts.rows_of_part, workspace},
+    launch(Kernel{p, gpu::FloatNormFormula(p.formula), gpu::DeviceDropoutFactors(p.dropout), parts.rows_of_part,
+                  workspace},
            static_cast<int>(parts.num_parts), stream);
   });
   const gpu::SumNormParts sum = {workspace, parts.num_parts, p.size, p.grad_gain, p.grad_bias};
