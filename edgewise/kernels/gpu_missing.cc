@@ -14,7 +14,6 @@
 #include "edgewise/kernels/gemm/linear_gradient.h"
 #include "edgewise/kernels/gemm/linear_product.h"
 #include "edgewise/kernels/loss/logits_tile.h"
-#include "edgewise/kernels/loss/rdrop_loss.h"
 #include "edgewise/kernels/loss/softmax_loss.h"
 #include "edgewise/kernels/norm/add_norm.h"
 #include "edgewise/kernels/optimiser/adam.h"
@@ -29,9 +28,15 @@ namespace {
 
 }  // namespace
 
-// A function, or the specialisation of a function template.
+// A function, and the specialisation of a function template that returns nothing, for one type or for both.
 #define EDGEWISE_MISSING(Result, function, ...) \
   Result function(__VA_ARGS__) { fail_without_kernels(#function); }
+#define EDGEWISE_MISSING_CASE(function, ...) \
+  template <>                                \
+  EDGEWISE_MISSING(void, function, __VA_ARGS__)
+#define EDGEWISE_MISSING_CASES(function, Arguments, ...)                \
+  EDGEWISE_MISSING_CASE(function, const Arguments<float>&, __VA_ARGS__) \
+  EDGEWISE_MISSING_CASE(function, const Arguments<BFloat16>&, __VA_ARGS__)
 
 EDGEWISE_MISSING(std::int64_t, interval_backward_workspace, const RelationView&, std::int64_t)
 EDGEWISE_MISSING(std::int64_t, sparse_backward_workspace, const RelationView&, std::int64_t)
@@ -56,123 +61,50 @@ template <>
 bool can_attend_intervals<BFloat16>(std::int64_t, std::int64_t) {
   fail_without_kernels("can_attend_intervals");
 }
-template <>
-EDGEWISE_MISSING(void, bitmap_attention_forward, const AttentionForward<float>&, const BitmapRelationView&,
-                 device::Stream)
-template <>
-EDGEWISE_MISSING(void, bitmap_attention_forward, const AttentionForward<BFloat16>&, const BitmapRelationView&,
-                 device::Stream)
-template <>
-EDGEWISE_MISSING(void, bitmap_attention_backward, const AttentionBackward<float>&, const BitmapRelationView&, void*,
-                 device::Stream)
-template <>
-EDGEWISE_MISSING(void, bitmap_attention_backward, const AttentionBackward<BFloat16>&, const BitmapRelationView&, void*,
-                 device::Stream)
-template <>
-EDGEWISE_MISSING(void, interval_attention_forward, const AttentionForward<float>&, const RelationView&, device::Stream)
-template <>
-EDGEWISE_MISSING(void, interval_attention_forward, const AttentionForward<BFloat16>&, const RelationView&,
-                 device::Stream)
-template <>
-EDGEWISE_MISSING(void, interval_attention_backward, const AttentionBackward<float>&, const RelationView&, void*,
-                 device::Stream)
-template <>
-EDGEWISE_MISSING(void, interval_attention_backward, const AttentionBackward<BFloat16>&, const RelationView&, void*,
-                 device::Stream)
-template <>
-EDGEWISE_MISSING(void, scatter_rows, const ScatterRows<float>&, device::Stream)
-template <>
-EDGEWISE_MISSING(void, scatter_rows, const ScatterRows<BFloat16>&, device::Stream)
-template <>
-EDGEWISE_MISSING(void, sparse_attention_forward, const AttentionForward<float>&, const RelationView&, device::Stream)
-template <>
-EDGEWISE_MISSING(void, sparse_attention_forward, const AttentionForward<BFloat16>&, const RelationView&, device::Stream)
-template <>
-EDGEWISE_MISSING(void, sparse_attention_weights, const AttentionWeights<float>&, const RelationView&, device::Stream)
-template <>
-EDGEWISE_MISSING(void, sparse_attention_weights, const AttentionWeights<BFloat16>&, const RelationView&, device::Stream)
-template <>
-EDGEWISE_MISSING(void, sparse_attention_backward, const AttentionBackward<float>&, const RelationView&,
-                 const EdgesBySourceView&, void*, device::Stream)
-template <>
-EDGEWISE_MISSING(void, sparse_attention_backward, const AttentionBackward<BFloat16>&, const RelationView&,
-                 const EdgesBySourceView&, void*, device::Stream)
-template <>
-EDGEWISE_MISSING(void, dropout, const Dropout&, std::int64_t, const float*, float*, device::Stream)
-template <>
-EDGEWISE_MISSING(void, dropout, const Dropout&, std::int64_t, const float*, BFloat16*, device::Stream)
-template <>
-EDGEWISE_MISSING(void, dropout, const Dropout&, std::int64_t, const BFloat16*, float*, device::Stream)
-template <>
-EDGEWISE_MISSING(void, dropout, const Dropout&, std::int64_t, const BFloat16*, BFloat16*, device::Stream)
-template <>
-EDGEWISE_MISSING(void, embed_forward, const EmbedForward<float>&, device::Stream)
-template <>
-EDGEWISE_MISSING(void, embed_backward, const EmbedBackward<float>&, const TokenGroupsView&, device::Stream)
-template <>
-EDGEWISE_MISSING(void, activate, const ActivationForward<float>&, device::Stream)
-template <>
-EDGEWISE_MISSING(void, activate, const ActivationForward<float, BFloat16>&, device::Stream)
-template <>
-EDGEWISE_MISSING(void, activate, const ActivationForward<BFloat16>&, device::Stream)
-template <>
-EDGEWISE_MISSING(void, activation_gradient, const ActivationGradient<float>&, float*, device::Stream)
-template <>
-EDGEWISE_MISSING(void, activation_gradient, const ActivationGradient<BFloat16>&, float*, device::Stream)
-template <>
-EDGEWISE_MISSING(void, rdrop_loss, const RDropLoss<float>&, device::Stream)
-template <>
-EDGEWISE_MISSING(void, rdrop_loss, const RDropLoss<BFloat16>&, device::Stream)
-template <>
-EDGEWISE_MISSING(void, softmax_loss, const SoftmaxLoss<float>&, device::Stream)
-template <>
-EDGEWISE_MISSING(void, softmax_loss, const SoftmaxLoss<BFloat16>&, device::Stream)
-template <>
-EDGEWISE_MISSING(void, add_dropout, const AddDropout<float, float>&, device::Stream)
-template <>
-EDGEWISE_MISSING(void, add_dropout, const AddDropout<float, BFloat16>&, device::Stream)
-template <>
-EDGEWISE_MISSING(void, add_dropout, const AddDropout<BFloat16, BFloat16>&, device::Stream)
-template <>
-EDGEWISE_MISSING(void, add_norm_forward, const AddNormForward<float, float, float>&, device::Stream)
-template <>
-EDGEWISE_MISSING(void, add_norm_forward, const AddNormForward<float, float, BFloat16>&, device::Stream)
-template <>
-EDGEWISE_MISSING(void, add_norm_forward, const AddNormForward<float, BFloat16, float>&, device::Stream)
-template <>
-EDGEWISE_MISSING(void, add_norm_forward, const AddNormForward<float, BFloat16, BFloat16>&, device::Stream)
-template <>
-EDGEWISE_MISSING(void, add_norm_forward, const AddNormForward<BFloat16, BFloat16, float>&, device::Stream)
-template <>
-EDGEWISE_MISSING(void, add_norm_forward, const AddNormForward<BFloat16, BFloat16, BFloat16>&, device::Stream)
-template <>
-EDGEWISE_MISSING(void, add_norm_backward, const AddNormBackward<float, float, float>&, float*, device::Stream)
-template <>
-EDGEWISE_MISSING(void, add_norm_backward, const AddNormBackward<float, float, BFloat16>&, float*, device::Stream)
-template <>
-EDGEWISE_MISSING(void, add_norm_backward, const AddNormBackward<float, BFloat16, float>&, float*, device::Stream)
-template <>
-EDGEWISE_MISSING(void, add_norm_backward, const AddNormBackward<float, BFloat16, BFloat16>&, float*, device::Stream)
-template <>
-EDGEWISE_MISSING(void, add_norm_backward, const AddNormBackward<BFloat16, BFloat16, float>&, float*, device::Stream)
-template <>
-EDGEWISE_MISSING(void, add_norm_backward, const AddNormBackward<BFloat16, BFloat16, BFloat16>&, float*, device::Stream)
-template <>
-EDGEWISE_MISSING(void, gather_rows, const IndexedRows<float>&, device::Stream)
-template <>
-EDGEWISE_MISSING(void, gather_rows, const IndexedRows<BFloat16>&, device::Stream)
-template <>
-EDGEWISE_MISSING(void, place_rows, const IndexedRows<float>&, device::Stream)
-template <>
-EDGEWISE_MISSING(void, place_rows, const IndexedRows<BFloat16>&, device::Stream)
-template <>
-EDGEWISE_MISSING(void, sum_rows, const SumRows<float>&, const RelationView&, device::Stream)
-template <>
-EDGEWISE_MISSING(void, sum_rows, const SumRows<BFloat16>&, const RelationView&, device::Stream)
+EDGEWISE_MISSING_CASES(bitmap_attention_forward, AttentionForward, const BitmapRelationView&, device::Stream)
+EDGEWISE_MISSING_CASES(bitmap_attention_backward, AttentionBackward, const BitmapRelationView&, void*, device::Stream)
+EDGEWISE_MISSING_CASES(interval_attention_forward, AttentionForward, const RelationView&, device::Stream)
+EDGEWISE_MISSING_CASES(interval_attention_backward, AttentionBackward, const RelationView&, void*, device::Stream)
+EDGEWISE_MISSING_CASES(scatter_rows, ScatterRows, device::Stream)
+EDGEWISE_MISSING_CASES(sparse_attention_forward, AttentionForward, const RelationView&, device::Stream)
+EDGEWISE_MISSING_CASES(sparse_attention_weights, AttentionWeights, const RelationView&, device::Stream)
+EDGEWISE_MISSING_CASES(sparse_attention_backward, AttentionBackward, const RelationView&, const EdgesBySourceView&,
+                       void*, device::Stream)
+EDGEWISE_MISSING_CASE(dropout, const Dropout&, std::int64_t, const float*, float*, device::Stream)
+EDGEWISE_MISSING_CASE(dropout, const Dropout&, std::int64_t, const float*, BFloat16*, device::Stream)
+EDGEWISE_MISSING_CASE(dropout, const Dropout&, std::int64_t, const BFloat16*, float*, device::Stream)
+EDGEWISE_MISSING_CASE(dropout, const Dropout&, std::int64_t, const BFloat16*, BFloat16*, device::Stream)
+EDGEWISE_MISSING_CASE(embed_forward, const EmbedForward<float>&, device::Stream)
+EDGEWISE_MISSING_CASE(embed_backward, const EmbedBackward<float>&, const TokenGroupsView&, device::Stream)
+EDGEWISE_MISSING_CASE(activate, const ActivationForward<float>&, device::Stream)
+EDGEWISE_MISSING_CASE(activate, const ActivationForward<float, BFloat16>&, device::Stream)
+EDGEWISE_MISSING_CASE(activate, const ActivationForward<BFloat16>&, device::Stream)
+EDGEWISE_MISSING_CASES(activation_gradient, ActivationGradient, float*, device::Stream)
+EDGEWISE_MISSING_CASES(rdrop_loss, RDropLoss, device::Stream)
+EDGEWISE_MISSING_CASES(softmax_loss, SoftmaxLoss, device::Stream)
+EDGEWISE_MISSING_CASE(add_dropout, const AddDropout<float, float>&, device::Stream)
+EDGEWISE_MISSING_CASE(add_dropout, const AddDropout<float, BFloat16>&, device::Stream)
+EDGEWISE_MISSING_CASE(add_dropout, const AddDropout<BFloat16, BFloat16>&, device::Stream)
+EDGEWISE_MISSING_CASE(add_norm_forward, const AddNormForward<float, float, float>&, device::Stream)
+EDGEWISE_MISSING_CASE(add_norm_forward, const AddNormForward<float, float, BFloat16>&, device::Stream)
+EDGEWISE_MISSING_CASE(add_norm_forward, const AddNormForward<float, BFloat16, float>&, device::Stream)
+EDGEWISE_MISSING_CASE(add_norm_forward, const AddNormForward<float, BFloat16, BFloat16>&, device::Stream)
+EDGEWISE_MISSING_CASE(add_norm_forward, const AddNormForward<BFloat16, BFloat16, float>&, device::Stream)
+EDGEWISE_MISSING_CASE(add_norm_forward, const AddNormForward<BFloat16, BFloat16, BFloat16>&, device::Stream)
+EDGEWISE_MISSING_CASE(add_norm_backward, const AddNormBackward<float, float, float>&, float*, device::Stream)
+EDGEWISE_MISSING_CASE(add_norm_backward, const AddNormBackward<float, float, BFloat16>&, float*, device::Stream)
+EDGEWISE_MISSING_CASE(add_norm_backward, const AddNormBackward<float, BFloat16, float>&, float*, device::Stream)
+EDGEWISE_MISSING_CASE(add_norm_backward, const AddNormBackward<float, BFloat16, BFloat16>&, float*, device::Stream)
+EDGEWISE_MISSING_CASE(add_norm_backward, const AddNormBackward<BFloat16, BFloat16, float>&, float*, device::Stream)
+EDGEWISE_MISSING_CASE(add_norm_backward, const AddNormBackward<BFloat16, BFloat16, BFloat16>&, float*, device::Stream)
+EDGEWISE_MISSING_CASES(gather_rows, IndexedRows, device::Stream)
+EDGEWISE_MISSING_CASES(place_rows, IndexedRows, device::Stream)
+EDGEWISE_MISSING_CASES(sum_rows, SumRows, const RelationView&, device::Stream)
+#undef EDGEWISE_MISSING_CASES
+#undef EDGEWISE_MISSING_CASE
 #undef EDGEWISE_MISSING
 
-class GpuProducts::Library {
-};
+class GpuProducts::Library {};
 
 GpuProducts::GpuProducts(device::Stream /*stream*/) { fail_without_kernels("GpuProducts"); }
 GpuProducts::~GpuProducts() = default;

@@ -9,8 +9,8 @@
 
 #include "edgewise/graph/relation.h"
 #include "edgewise/nn/attention.h"
+#include "edgewise/nn/embedding.h"
 #include "edgewise/nn/halting.h"
-#include "edgewise/nn/positions.h"
 #include "edgewise/nn/sublayer.h"
 
 // The adaptive steps of one side of a Universal Transformer (encoder or decoder). Each step computes the active nodes

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "edgewise/models/encoder.h"
-#include "edgewise/nn/decoder_layer.h"
+#include "edgewise/nn/transformer_layers.h"
 #include "edgewise/options/transformer_options.h"
 
 // Shapes: D = decoder nodes, S = encoder nodes, M = size of a node's state.

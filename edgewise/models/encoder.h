@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "edgewise/models/update_graph.h"
-#include "edgewise/nn/encoder_layer.h"
+#include "edgewise/nn/transformer_layers.h"
 #include "edgewise/options/transformer_options.h"
 
 // Shapes: S = encoder nodes, M = size of a node's state.

@@ -7,7 +7,7 @@
 #include <limits>
 #include <numeric>
 
-#include "edgewise/nn/attention_recorder.h"
+#include "edgewise/nn/attention.h"
 
 namespace edgewise {
 namespace {

@@ -7,7 +7,6 @@
 
 #include "edgewise/graph/batch.h"
 #include "edgewise/nn/module.h"
-#include "edgewise/ops/batch_loss.h"
 #include "edgewise/ops/loss.h"
 #include "edgewise/options/transformer_options.h"
 

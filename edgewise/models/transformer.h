@@ -13,7 +13,7 @@
 #include "edgewise/models/encoder.h"
 #include "edgewise/models/update_graph.h"
 #include "edgewise/models/vocabulary_layers.h"
-#include "edgewise/nn/positions.h"
+#include "edgewise/nn/embedding.h"
 #include "edgewise/options/transformer_options.h"
 
 // Shapes: S = encoder nodes, D = decoder nodes, T = some nodes, M = size of a node's state, C = output vocabulary.

@@ -10,7 +10,7 @@
 #include "edgewise/graph/relation.h"
 #include "edgewise/graph/relation_ops.h"
 #include "edgewise/models/adaptive_computation.h"
-#include "edgewise/nn/depthwise_convolution.h"
+#include "edgewise/nn/linear.h"
 #include "edgewise/nn/sublayer.h"
 #include "edgewise/ops/rows.h"
 

@@ -9,10 +9,9 @@
 #include "edgewise/message/message_graph.h"
 #include "edgewise/models/adaptive_computation.h"
 #include "edgewise/models/vocabulary_layers.h"
-#include "edgewise/nn/decoder_layer.h"
-#include "edgewise/nn/depthwise_convolution.h"
-#include "edgewise/nn/encoder_layer.h"
-#include "edgewise/nn/positions.h"
+#include "edgewise/nn/embedding.h"
+#include "edgewise/nn/linear.h"
+#include "edgewise/nn/transformer_layers.h"
 #include "edgewise/options/transformer_options.h"
 
 // Shapes: S = encoder nodes, D = decoder nodes, M = size of a node's state, C = output vocabulary.

@@ -8,7 +8,6 @@
 
 #include "edgewise/nn/embedding.h"
 #include "edgewise/nn/linear.h"
-#include "edgewise/ops/batch_loss.h"
 #include "edgewise/ops/loss.h"
 #include "edgewise/options/transformer_options.h"
 

@@ -3,14 +3,16 @@
 
 #include <ATen/ops/clamp.h>
 
+#include <utility>
+
 #include "edgewise/base/error.h"
-#include "edgewise/nn/attention_recorder.h"
-#include "edgewise/nn/init.h"
 #include "edgewise/ops/attend.h"
 #include "edgewise/ops/edge_softmax.h"
 
 namespace edgewise {
 namespace {
+
+thread_local const AttentionRecorder::Callback* active_callback = nullptr;
 
 at::Tensor split_heads(const at::Tensor& x, std::int64_t heads, std::int64_t head_size) {
   return x.view({x.size(0), heads, head_size});
@@ -24,6 +26,15 @@ at::Tensor additive_weights(const MultiHeadAttention& attention, const Relation&
 }
 
 }  // namespace
+
+AttentionRecorder::AttentionRecorder(Callback callback) : callback_(std::move(callback)) {
+  check(active_callback == nullptr, "AttentionRecorder: this thread has one already, needs at most one");
+  active_callback = &callback_;
+}
+
+AttentionRecorder::~AttentionRecorder() { active_callback = nullptr; }
+
+const AttentionRecorder::Callback* AttentionRecorder::current() { return active_callback; }
 
 Columns Projections::columns() const {
   Columns columns;

@@ -4,6 +4,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 
 #include "edgewise/graph/relation.h"
@@ -14,8 +15,27 @@
 
 // Shapes: N = nodes, D = destinations, S = sources, E = edges, I = input size, H = heads, K = head size, V = size of a
 // head's value, O = output size.
-
 namespace edgewise {
+
+/// Records attention weights: during its lifetime, every MultiHeadAttention that runs on the recorder's thread calls
+/// the callback. At most one recorder per thread exists at a time. Because recorders are thread-local, layers need no
+/// argument that only drawings of attention would use.
+class AttentionRecorder {
+ public:
+  /// Takes the relation and its attention weights, [E, H], before dropout.
+  using Callback = std::function<void(const Relation& relation, const at::Tensor& weight_EH)>;
+
+  explicit AttentionRecorder(Callback callback);
+  AttentionRecorder(const AttentionRecorder&) = delete;
+  AttentionRecorder& operator=(const AttentionRecorder&) = delete;
+  ~AttentionRecorder();
+
+  /// Returns the callback of this thread's recorder, or null without a recorder.
+  static const Callback* current();
+
+ private:
+  Callback callback_;
+};
 
 /// A set of the three projections of a node's state: query, key and value.
 enum class AttentionFields : unsigned { kQuery = 1, kKey = 2, kValue = 4, kKeyValue = 6, kAll = 7 };

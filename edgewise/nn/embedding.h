@@ -4,14 +4,62 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <utility>
+#include <vector>
 
 #include "edgewise/base/random.h"
 #include "edgewise/nn/module.h"
-#include "edgewise/nn/positions.h"
 #include "edgewise/options/layer_options.h"
 
+// Shapes: T = tokens or positions asked for, P = positions of the table, M = size of an encoding.
 namespace edgewise {
+
+/// A table, and the rows of some positions in this table: arguments of `embed` (ops/embed.h).
+struct PositionRows {
+  at::Tensor table_PM;
+  std::vector<std::int64_t> rows;  // [T], the row of each position
+};
+
+/// Fixed position encodings, by the formulas of positions/position_formula.h, for any position and any size, including
+/// odd sizes. Caches a table that grows with the largest position; copies share the table. Thread-safe.
+class PositionEncodings {
+ public:
+  explicit PositionEncodings(std::int64_t size = 1, PositionKind kind = PositionKind::kSinusoidal);
+
+  /// Returns the rows of `positions`, in a table with the type and on the device of `options`. Throws Error for a
+  /// negative position.
+  PositionRows rows(std::span<const std::int64_t> positions, const at::TensorOptions& options) const;
+
+  /// Returns the encodings of `positions`, [T, M], with the type and on the device of `options`.
+  at::Tensor operator()(std::span<const std::int64_t> positions, const at::TensorOptions& options) const;
+
+ private:
+  struct Table;
+  std::int64_t size_;
+  PositionKind kind_;
+  std::shared_ptr<Table> table_;
+};
+
+/// The position vectors of a side of a model: those of a formula, or the rows of a trained table.
+struct SidePositions {
+  at::Tensor weight;            // [P, M]; undefined with a formula
+  PositionEncodings encodings;  // not used with a table
+
+  SidePositions() = default;
+  explicit SidePositions(PositionEncodings of_formula) : encodings(std::move(of_formula)) {}
+  SidePositions(std::int64_t count, std::int64_t size, EmbeddingInit init, RandomStream& random);
+
+  /// Returns the rows of `positions`; a table of a formula has the type and the device of `options`. Throws Error
+  /// for a negative position, and for one beyond the table.
+  PositionRows rows(std::span<const std::int64_t> positions, const at::TensorOptions& options) const;
+
+  template <typename Self, typename Visitor>
+  static void list_parts(Self& self, Visitor&& part) {
+    part("weight", self.weight);
+  }
+};
 
 /// An embedding table with one row for each token of the vocabulary.
 struct Embedding {

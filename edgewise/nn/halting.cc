@@ -9,11 +9,9 @@
 #include <ATen/ops/where.h>
 
 #include <numeric>
-#include <vector>
 
 #include "edgewise/base/error.h"
-#include "edgewise/ops/host_read.h"
-#include "edgewise/ops/index_tensor.h"
+#include "edgewise/ops/device_copies.h"
 #include "edgewise/ops/rows.h"
 
 namespace edgewise {

@@ -9,12 +9,11 @@
 
 #include "edgewise/graph/relation_view.h"
 #include "edgewise/nn/linear.h"
-#include "edgewise/nn/norm.h"
+#include "edgewise/nn/sublayer.h"
 #include "edgewise/options/transformer_options.h"
 
 // Adaptive computation time (Graves 2016, section 2) of each node. Shapes: A = active nodes, which have not halted, M =
 // size of a node's state.
-
 namespace edgewise {
 
 /// Computes halting probabilities: sigmoid(weight · norm(state) + bias). The norm is in the graph tutorial's code, but

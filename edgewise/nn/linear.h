@@ -4,10 +4,13 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <span>
 
 #include "edgewise/base/random.h"
+#include "edgewise/graph/neighbours.h"
 #include "edgewise/ops/linear.h"
 
+// Shapes: N = nodes, A = computed nodes, W = width of the filter, M = size of a node's state.
 namespace edgewise {
 
 enum class Bias { kNone, kZero };  // kZero: a bias with initial value 0
@@ -30,6 +33,31 @@ struct Linear {
   static void list_parts(Self& self, Visitor&& part) {
     part("weight", self.weight);
     part("bias", self.bias);
+  }
+};
+
+/// The depthwise half of a separable convolution (Chollet 2017), which filters each dimension of the state on its own:
+///
+///     y_a[m] = sum_w weight[w, m] · x_neighbour(a, w)[m]
+///
+/// The first linear layer of feed-forward is the pointwise half. The initial filter gives y = x. A default-constructed
+/// convolution is off and has no parameters.
+struct DepthwiseConvolution {
+  at::Tensor weight_WM;
+  NeighbourWindow window;
+
+  DepthwiseConvolution() = default;
+  DepthwiseConvolution(std::int64_t size, NeighbourWindow filter_window);
+
+  bool is_on() const { return weight_WM.defined(); }
+
+  /// Returns y, [A, M], in the type of x. `neighbours`, [A, W], holds row numbers of x, including each node's own row;
+  /// kNoNode stands for a row of zeros.
+  at::Tensor operator()(const at::Tensor& x_NM, std::span<const NodeIndex> neighbours) const;
+
+  template <typename Self, typename Visitor>
+  static void list_parts(Self& self, Visitor&& part) {
+    part("weight", self.weight_WM);
   }
 };
 

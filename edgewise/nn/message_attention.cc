@@ -10,8 +10,6 @@
 #include <string>
 #include <string_view>
 
-#include "edgewise/ops/dropout.h"
-
 namespace edgewise {
 namespace {
 

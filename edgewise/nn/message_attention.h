@@ -8,12 +8,11 @@
 #include "edgewise/message/message_graph.h"
 #include "edgewise/nn/attention.h"
 #include "edgewise/nn/module.h"
-#include "edgewise/ops/dropout_key.h"
+#include "edgewise/ops/dropout.h"
 
 // Attention by message passing, as in the graph tutorial (docs/sources.md): the definition of
 // MultiHeadAttention::average. Reads node columns "q", "k" and "v", writes node columns "wv" and "z", and edge columns
 // "score" and, with dropout, "weight".
-
 namespace edgewise {
 
 struct MessageAttentionOptions {

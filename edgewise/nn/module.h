@@ -5,6 +5,7 @@
 
 #include <array>
 #include <concepts>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -14,6 +15,7 @@
 #include "edgewise/base/config/fields.h"
 #include "edgewise/base/random.h"
 #include "edgewise/ops/dropout.h"
+#include "edgewise/options/layer_kinds.h"
 #include "edgewise/options/precision.h"
 
 // A layer is a struct whose tensors are its parameters. It lists its parameters and its inner layers once:
@@ -26,7 +28,6 @@
 //
 // Names, checkpoints, parameter counts and optimisers all use this list. An at::Tensor is a handle: two layers that
 // hold the same tensor are tied, and both list it.
-
 namespace edgewise {
 
 struct NamedTensor {
@@ -109,5 +110,19 @@ std::vector<NamedTensor> parameters(const Layer& layer) {
   });
   return unique;
 }
+
+// The functions below return initial values of parameters: fp32 leaf tensors that require a gradient, determined by the
+// random stream.
+
+/// Draws uniformly within ±sqrt(6 / (fan_in + fan_out)), which preserves activation variance (Glorot and Bengio 2010).
+at::Tensor xavier_uniform(at::IntArrayRef shape, std::int64_t fan_in, std::int64_t fan_out, RandomStream& random);
+
+/// Draws from the normal distribution with mean 0.
+at::Tensor normal_init(at::IntArrayRef shape, double deviation, RandomStream& random);
+
+/// Draws a table of `rows` vectors of `size` elements.
+at::Tensor embedding_init(std::int64_t rows, std::int64_t size, EmbeddingInit init, RandomStream& random);
+
+at::Tensor constant_init(at::IntArrayRef shape, double value);
 
 }  // namespace edgewise

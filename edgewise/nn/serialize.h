@@ -7,7 +7,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "edgewise/base/files/safetensors.h"
@@ -42,21 +41,5 @@ void move_parameters(std::span<const NamedTensor> tensors, at::Device device);
 
 /// Returns the total number of elements.
 std::int64_t count_parameters(std::span<const NamedTensor> tensors);
-
-/// Converts a layer's parameters to another dtype, such as fp64 for gradient checks. Tied parameters remain tied;
-/// gradients are discarded.
-template <typename Layer>
-void convert_parameters(Layer& layer, at::ScalarType dtype) {
-  std::unordered_map<const void*, at::Tensor> converted;
-  visit_parameters(layer, "", [&](const std::string&, at::Tensor& tensor) {
-    at::Tensor& other = converted[tensor.unsafeGetTensorImpl()];
-    if (!other.defined()) {
-      other = tensor.detach().to(dtype, /*non_blocking=*/false, /*copy=*/true);
-      other.set_requires_grad(tensor.requires_grad());
-    }
-  });
-  visit_parameters(
-      layer, "", [&](const std::string&, at::Tensor& tensor) { tensor = converted.at(tensor.unsafeGetTensorImpl()); });
-}
 
 }  // namespace edgewise

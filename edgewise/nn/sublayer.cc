@@ -20,6 +20,14 @@ AddNorm add(const at::Tensor& x_TM, const at::Tensor& y_TM, const Norm& norm, at
 
 }  // namespace
 
+Norm::Norm(std::int64_t size, NormKind kind_of_norm, double norm_epsilon)
+    : gain(constant_init({size}, 1.0)), bias(constant_init({size}, 0.0)), kind(kind_of_norm), epsilon(norm_epsilon) {}
+
+at::Tensor Norm::operator()(const at::Tensor& x_TM, std::optional<at::ScalarType> type) const {
+  if (!gain.defined()) return x_TM.to(type.value_or(x_TM.scalar_type()));
+  return normalise(x_TM, gain, bias, kind, epsilon, type);
+}
+
 Sublayer::Sublayer(const LayerOptions& options)
     : norm(options.size, options.norm, options.norm_epsilon),
       placement(options.norm_placement),

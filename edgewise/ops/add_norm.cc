@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/ops/add_norm.h"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 
+#include <cmath>
 #include <memory>
 #include <type_traits>
 
@@ -13,15 +15,46 @@
 #include "edgewise/ops/backend.h"
 #include "edgewise/ops/checks.h"
 #include "edgewise/ops/dropout_kernel.h"
-#include "edgewise/ops/element_types.h"
-#include "edgewise/ops/norm.h"
-#include "edgewise/ops/norm_arguments.h"
 #include "edgewise/ops/operation.h"
-#include "edgewise/options/layer_kinds.h"
 
 // Shapes: T = rows, in any number of dimensions, M = features.
 namespace edgewise {
 namespace {
+
+void check_feature_parameter(std::string_view function, std::string_view name, const at::Tensor& parameter_M,
+                             const at::Tensor& x_TM) {
+  check_parameter(function, name, parameter_M, "x", x_TM);
+  const std::int64_t size = x_TM.size(-1);
+  check(parameter_M.dim() == 1 && parameter_M.size(0) == size,
+        "{}: {} is {}, but x has {} features, needs one number per feature", function, name, shape_text(parameter_M),
+        size);
+}
+
+void check_summands(std::string_view function, const at::Tensor& x_TM, const at::Tensor& y_TM, double dropout) {
+  check_floating_point(function, "x", x_TM);
+  check_dropout_rate(function, "dropout", dropout);
+  if (!y_TM.defined()) return;
+  check_floating_point(function, "y", y_TM);
+  check(y_TM.sizes() == x_TM.sizes(), "{}: y is {} but x is {}, needs the same shape", function, shape_text(y_TM),
+        shape_text(x_TM));
+  const bool is_narrower = x_TM.scalar_type() == at::kFloat && y_TM.scalar_type() == at::kBFloat16;
+  if (!is_narrower) check_same_type(function, "y", y_TM, "x", x_TM);
+  check_same_device(function, "y", y_TM, "x", x_TM);
+}
+
+void check_norm(std::string_view function, const at::Tensor& x_TM, const at::Tensor& gain_M, const at::Tensor& bias_M,
+                const AddNormOptions& options) {
+  check(x_TM.dim() >= 1, "{}: x has no dimensions, needs at least one: features", function);
+  check_feature_parameter(function, "gain", gain_M, x_TM);
+  check_feature_parameter(function, "bias", bias_M, x_TM);
+  check(options.epsilon >= 0.0, "{}: epsilon is {}, needs at least 0", function, options.epsilon);
+  check(options.kind != NormKind::kStdNorm || x_TM.size(-1) != 1,
+        "{}: x has 1 feature, but kStdNorm needs at least 2; its deviation is over n - 1", function);
+  const at::ScalarType type = options.type.value_or(x_TM.scalar_type());
+  check(type == parameter_type(x_TM) || (type == at::kBFloat16 && parameter_type(x_TM) == at::kFloat),
+        "{}: type is {}, but x has type {}, needs {}", function, at::toString(type), at::toString(x_TM.scalar_type()),
+        parameter_type(x_TM) == at::kDouble ? "Double" : "Float or BFloat16");
+}
 
 /// The settings of a norm, with dropout and the residual sum.
 struct NormSettings {
@@ -244,6 +277,15 @@ class Add : public Operation {
   at::ScalarType y_type_;
 };
 
+at::Tensor compute_divisor(const at::Tensor& centred_TM, const AddNormOptions& options) {
+  if (options.kind == NormKind::kLayerNorm) {
+    return (centred_TM.square().mean(-1, /*keepdim=*/true) + options.epsilon).sqrt();
+  }
+  // norm() has a gradient at 0, unlike a square root. std() would print a warning for a tensor without rows.
+  const at::Tensor length_T1 = centred_TM.norm(2, {-1}, /*keepdim=*/true);
+  return length_T1 / std::sqrt(static_cast<double>(centred_TM.size(-1) - 1)) + options.epsilon;
+}
+
 }  // namespace
 
 at::Tensor normalise(const at::Tensor& x_TM, const at::Tensor& gain_M, const at::Tensor& bias_M, NormKind kind,
@@ -277,6 +319,20 @@ at::Tensor add_dropout(const at::Tensor& x_TM, const at::Tensor& y_TM, double ra
   check(y_TM.defined(), "add_dropout: y is undefined, needs a tensor");
   if (backend_of(x_TM) == Backend::kDefinition) return add_dropout_plain(x_TM, y_TM, rate, key);
   return apply_one<Add>({x_TM, y_TM}, dropout_rule(rate, key), y_TM.scalar_type());
+}
+
+AddNorm add_norm_plain(const at::Tensor& x_TM, const at::Tensor& y_TM, const at::Tensor& gain_M,
+                       const at::Tensor& bias_M, const AddNormOptions& options) {
+  const at::Tensor sum_TM = y_TM.defined() ? add_dropout_plain(x_TM, y_TM, options.dropout, options.dropout_key) : x_TM;
+  const at::Tensor wide_TM = sum_TM.to(gain_M.scalar_type());
+  const at::Tensor centred_TM = wide_TM - wide_TM.mean(-1, /*keepdim=*/true);
+  const at::Tensor normed_TM = centred_TM / compute_divisor(centred_TM, options) * gain_M + bias_M;
+  return {sum_TM, normed_TM.to(options.type.value_or(x_TM.scalar_type()))};
+}
+
+at::Tensor add_dropout_plain(const at::Tensor& x_TM, const at::Tensor& y_TM, double rate, DropoutKey key) {
+  const at::ScalarType wide = parameter_type(x_TM);
+  return (x_TM.to(wide) + dropout(y_TM.to(wide), rate, key)).to(x_TM.scalar_type());
 }
 
 }  // namespace edgewise

@@ -12,7 +12,6 @@
 #include <initializer_list>
 #include <limits>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -21,11 +20,9 @@
 #include "edgewise/kernels/attention/attention_plan.h"
 #include "edgewise/kernels/attention/edge_products.h"
 #include "edgewise/kernels/simd/instruction_set.h"
-#include "edgewise/ops/attention_options.h"
 #include "edgewise/ops/backend.h"
 #include "edgewise/ops/checks.h"
 #include "edgewise/ops/dropout_kernel.h"
-#include "edgewise/ops/element_types.h"
 #include "edgewise/ops/gpu_attention.h"
 #include "edgewise/ops/operation.h"
 

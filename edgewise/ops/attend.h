@@ -9,10 +9,9 @@
 #include <string>
 
 #include "edgewise/graph/relation.h"
-#include "edgewise/ops/dropout_key.h"
+#include "edgewise/ops/dropout.h"
 
 // Shapes: D = destination nodes, S = source nodes, E = edges, H = heads, K = head size, V = size of a head's value.
-
 namespace edgewise {
 
 struct AttentionOptions {

@@ -5,12 +5,9 @@
 #include <vector>
 
 #include "edgewise/ops/attend.h"
-#include "edgewise/ops/attention_options.h"
 #include "edgewise/ops/checks.h"
 #include "edgewise/ops/dropout_kernel.h"
-#include "edgewise/ops/dropout_mask.h"
 #include "edgewise/ops/edge_index.h"
-#include "edgewise/ops/edge_softmax_plain.h"
 
 namespace edgewise {
 namespace {

@@ -4,7 +4,6 @@
 #include <c10/core/impl/VirtualGuardImpl.h>
 
 #include <atomic>
-#include <cstdint>
 #include <cstdlib>
 #include <string_view>
 

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "edgewise/graph/relation.h"
+#include "edgewise/ops/attend.h"
 
 // Checks the arguments of operations. Errors begin with `function`, the name of the public function that was called.
 namespace edgewise {
@@ -64,5 +65,14 @@ void check_dropout_rate(std::string_view function, std::string_view name, double
 /// Throws Error if autograd records the backward pass that calls this function. Without this check, the second
 /// derivative of an operation that is differentiable once would silently be zero.
 void check_differentiated_once(std::string_view function);
+
+/// Check for attention that the shapes fit the relation and each other, and that the options are in range.
+void check_query_and_key(std::string_view function, const Relation& relation, const at::Tensor& query_DHK,
+                         const at::Tensor& key_SHK, const AttentionOptions& options);
+void check_value(std::string_view function, const Relation& relation, const at::Tensor& query_DHK,
+                 const at::Tensor& value_SHV);
+
+/// Returns options.scale, or 1 / sqrt(K) if it is unset.
+double scale_or_default(const AttentionOptions& options, const at::Tensor& query_DHK);
 
 }  // namespace edgewise

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "edgewise/base/bfloat16.h"
-#include "edgewise/kernels/attention/row_plan.h"
-#include "edgewise/kernels/attention/tile_plan.h"
-#include "edgewise/ops/index_tensor.h"
+#include "edgewise/kernels/attention/row_attention.h"
+#include "edgewise/kernels/attention/tile_attention.h"
+#include "edgewise/ops/device_copies.h"
 
 namespace edgewise {
 namespace {

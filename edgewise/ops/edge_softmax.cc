@@ -10,7 +10,6 @@
 #include "edgewise/ops/backend.h"
 #include "edgewise/ops/checks.h"
 #include "edgewise/ops/edge_index.h"
-#include "edgewise/ops/element_types.h"
 #include "edgewise/ops/operation.h"
 
 namespace edgewise {

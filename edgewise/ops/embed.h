@@ -6,10 +6,9 @@
 #include <cstdint>
 #include <span>
 
-#include "edgewise/ops/dropout_key.h"
+#include "edgewise/ops/dropout.h"
 
 // Shapes: T = tokens, C = vocabulary size, P = positions of the table, M = model size.
-
 namespace edgewise {
 
 struct EmbedOptions {

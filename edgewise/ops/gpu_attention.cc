@@ -13,7 +13,6 @@
 #include "edgewise/kernels/attention/sparse_attention.h"
 #include "edgewise/kernels/gpu/limits.h"
 #include "edgewise/ops/backend.h"
-#include "edgewise/ops/device_cache.h"
 #include "edgewise/ops/device_relation.h"
 
 namespace edgewise {

@@ -2,10 +2,15 @@
 #include "edgewise/ops/linear.h"
 
 #include <ATen/ops/empty_like.h>
+#include <ATen/ops/gelu.h>
+#include <ATen/ops/linear.h>
+#include <ATen/ops/silu.h>
 
 #include <memory>
 #include <utility>
 
+#include "edgewise/base/address_space.h"
+#include "edgewise/base/error.h"
 #include "edgewise/base/profile.h"
 #include "edgewise/ops/backend.h"
 #include "edgewise/ops/checks.h"
@@ -110,6 +115,19 @@ Tensors apply_layers(const at::Tensor& x_TI, std::span<const LinearWeights> laye
   return apply_operation(std::make_unique<LinearGroup>(std::move(group)), inputs);
 }
 
+at::Tensor activate(const at::Tensor& x, std::optional<Activation> activation) {
+  if (!activation) return x;
+  switch (*activation) {
+    case Activation::kRelu:
+      return x.relu();
+    case Activation::kGelu:
+      return at::gelu(x);
+    case Activation::kSilu:
+      return at::silu(x);
+  }
+  fail("linear: activation is {}, needs one of enum_names", static_cast<int>(*activation));
+}
+
 }  // namespace
 
 at::Tensor linear(const at::Tensor& x_TI, const at::Tensor& weight_OI, const at::Tensor& bias_O,
@@ -129,6 +147,15 @@ std::vector<at::Tensor> linear_group(const at::Tensor& x_TI, std::span<const Lin
   std::vector<at::Tensor> results;
   for (const auto& [weight_OI, bias_O] : layers) results.push_back(linear_plain(x_TI, weight_OI, bias_O));
   return results;
+}
+
+at::Tensor linear_plain(const at::Tensor& x_TI, const at::Tensor& weight_OI, const at::Tensor& bias_O,
+                        const LinearOptions& options) {
+  const LibraryCall call;
+  const at::ScalarType type = parameter_type(x_TI);
+  const at::Tensor weight_as_used_OI = weight_OI.to(x_TI.scalar_type()).to(type);
+  const at::Tensor y_TO = at::linear(x_TI.to(type), weight_as_used_OI, bias_O);
+  return dropout(activate(y_TO, options.activation), options.dropout, options.dropout_key).to(x_TI.scalar_type());
 }
 
 }  // namespace edgewise

@@ -7,11 +7,10 @@
 #include <span>
 #include <vector>
 
-#include "edgewise/ops/dropout_key.h"
+#include "edgewise/ops/dropout.h"
 #include "edgewise/options/layer_kinds.h"
 
 // Shapes: T = tokens, I = inputs, O = outputs.
-
 namespace edgewise {
 
 struct LinearOptions {

@@ -14,7 +14,6 @@
 #include "edgewise/kernels/gemm/linear_gradient.h"
 #include "edgewise/ops/backend.h"
 #include "edgewise/ops/dropout_kernel.h"
-#include "edgewise/ops/element_types.h"
 #include "edgewise/ops/matrix_product.h"
 #include "edgewise/ops/tensor_parts.h"
 

@@ -7,7 +7,7 @@
 #include "edgewise/ops/linear.h"
 
 // Forward and backward passes of one linear layer, without autograd, in fp32 and bf16. Shapes: T = tokens, I = inputs,
-// O = outputs. All tensors except the parameters come from aligned_contiguous() (gpu_kernels.h).
+// O = outputs. All tensors except the parameters come from aligned_contiguous().
 namespace edgewise {
 
 struct LayerResult {

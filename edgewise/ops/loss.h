@@ -3,9 +3,45 @@
 
 #include <ATen/core/Tensor.h>
 
-namespace edgewise {
+#include <cstdint>
+#include <string_view>
+
+#include "edgewise/kernels/loss/softmax_loss.h"
+#include "edgewise/ops/ponder_steps.h"
 
 // Shapes: T = tokens, C = vocabulary (classes).
+namespace edgewise {
+
+/// Loss and counts as plain numbers, summed over the tokens of one or several batches. A checkpoint stores them.
+struct LossSums {
+  double loss = 0.0;  // without the ponder cost
+  std::int64_t tokens = 0;
+  std::int64_t correct = 0;  // tokens whose label has the highest logit; of equal logits the first token counts
+  PonderSteps encoder = {};  // zero for a model without adaptive computation
+  PonderSteps decoder = {};
+
+  LossSums& operator+=(const LossSums& other) {
+    loss += other.loss;
+    tokens += other.tokens;
+    correct += other.correct;
+    encoder += other.encoder;
+    decoder += other.decoder;
+    return *this;
+  }
+  bool operator==(const LossSums&) const = default;
+};
+
+/// The loss of one batch, which training differentiates, and its sums, which training reports.
+struct BatchLoss {
+  at::Tensor objective;  // scalar, summed over tokens, differentiable once: sums().loss plus the weighted ponder cost
+  LossSums counts;       // the sums, without loss and correct if `loss_and_correct` is defined
+  at::Tensor loss_and_correct = {};        // fp64 [2], on the device that computes them
+  PonderHistogram encoder_histogram = {};  // the nodes that `counts.encoder` counts
+  PonderHistogram decoder_histogram = {};
+
+  /// Returns all sums. Waits for the device that computes them.
+  LossSums sums() const;
+};
 
 struct LossOptions {
   // Probability that the tokens other than the label share evenly; 0 gives cross-entropy. In a vocabulary without other
@@ -36,5 +72,15 @@ std::int64_t count_correct(const at::Tensor& logits_TC, const at::Tensor& labels
 
 /// Returns the rows that count_correct() counts, bool [T], on the device of the logits and the labels.
 at::Tensor find_correct(const at::Tensor& logits_TC, const at::Tensor& labels_T, const LossOptions& options = {});
+
+/// Returns the target distribution of label smoothing over a vocabulary; a label without other tokens gets
+/// probability 1.
+kernels::SmoothedTarget target_of(const LossOptions& options, std::int64_t vocabulary_size);
+
+/// Throws Error unless the labels are int64, as many as `num_tokens`, all in [0, vocabulary_size), and the options fit.
+/// Does not read labels that are on another device than the CPU. The message begins with `function`; `rows_name` names
+/// the tensor whose rows have the labels.
+void check_labels(std::string_view function, const at::Tensor& labels_T, std::string_view rows_name,
+                  std::int64_t num_tokens, std::int64_t vocabulary_size, const LossOptions& options);
 
 }  // namespace edgewise

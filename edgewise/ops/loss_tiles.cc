@@ -16,11 +16,8 @@
 #include "edgewise/kernels/dropout/dropout.h"
 #include "edgewise/kernels/gemm/gemm.h"
 #include "edgewise/kernels/gemm/linear_gradient.h"
-#include "edgewise/kernels/loss/rdrop_loss.h"
-#include "edgewise/kernels/loss/softmax_loss.h"
-#include "edgewise/kernels/simd/aligned_buffer.h"
+#include "edgewise/kernels/simd/scratch.h"
 #include "edgewise/ops/backend.h"
-#include "edgewise/ops/element_types.h"
 #include "edgewise/ops/matrix_product.h"
 
 // Shapes: T = tokens, R = rows of a tile, P = pairs of a tile, M = size of a state, C = vocabulary.

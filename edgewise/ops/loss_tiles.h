@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "edgewise/kernels/loss/softmax_loss.h"
-#include "edgewise/ops/batch_loss.h"
+#include "edgewise/ops/loss.h"
 
 // The loss of projected states, computed tile by tile without autograd. Shapes: T = tokens, M = size of a state, C =
 // vocabulary.
@@ -21,8 +21,8 @@ struct LossTensors {
 
 struct LossRule {
   kernels::SmoothedTarget target;
-  // The weight of R-Drop (rdrop_loss.h). If set, rows i and T / 2 + i are a pair, and the loss includes the weighted
-  // divergence of each pair.
+  // The weight of R-Drop (kernels::RDropLoss). If set, rows i and T / 2 + i are a pair, and the loss includes the
+  // weighted divergence of each pair.
   std::optional<float> rdrop_weight = std::nullopt;
 };
 

@@ -3,7 +3,7 @@
 
 #include <ATen/core/Tensor.h>
 
-// Matrix products of operations that call kernels for GPUs (definition.h), without autograd: ATen, which calls cuBLAS.
+// Matrix products of operations that call kernels for GPUs, without autograd: ATen, which calls cuBLAS.
 // Shapes: R = rows, D = depth, C = columns.
 namespace edgewise {
 

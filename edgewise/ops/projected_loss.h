@@ -3,11 +3,9 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "edgewise/ops/batch_loss.h"
 #include "edgewise/ops/loss.h"
 
 // Shapes: T = tokens, M = size of a state, C = vocabulary (classes).
-
 namespace edgewise {
 
 /// Computes smoothed_loss and count_correct (loss.h) of the logits `state Wᵀ + bias` without storing all logits. Each

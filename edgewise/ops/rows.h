@@ -12,7 +12,6 @@
 // Gathers and recombines rows of tensors on several threads, for models that update only some nodes. ATen's
 // index_select is slower in backward: it adds up the gradients of a row that is gathered more than once, although here
 // no row is gathered twice. Shapes: N = nodes, A = some of the nodes, M = size of a node's state.
-
 namespace edgewise {
 
 /// Gathers rows: row i of the result is row order[i] of the concatenated tensors. `order` has distinct numbers. Tensors

@@ -2,8 +2,6 @@
 #include "edgewise/runtime/packed_linear.h"
 
 #include <algorithm>
-#include <span>
-#include <type_traits>
 #include <utility>
 
 namespace edgewise {

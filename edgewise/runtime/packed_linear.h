@@ -3,16 +3,69 @@
 
 #include <cstdint>
 #include <span>
+#include <type_traits>
 #include <vector>
 
+#include "edgewise/base/error.h"
+#include "edgewise/kernels/gemm/activation.h"
 #include "edgewise/kernels/gemm/epilogue.h"
 #include "edgewise/kernels/gemm/gemm.h"
 #include "edgewise/kernels/gemm/row_product.h"
 #include "edgewise/kernels/loss/logits_tile.h"
-#include "edgewise/runtime/activations.h"
+#include "edgewise/kernels/simd/scratch.h"
+#include "edgewise/options/layer_kinds.h"
 #include "edgewise/runtime/weight_matrix.h"
 
+// Matrix products with packed weights, and their operands and results, in buffers that are reused from step to step. T
+// is the element type of a product's operands: float, BFloat16 or std::int8_t. Shapes: R = rows, N = columns.
 namespace edgewise {
+
+/// Returns the kernels' name of a model's activation.
+inline kernels::GemmActivation gemm_activation(Activation activation) {
+  switch (activation) {
+    case Activation::kRelu:
+      return kernels::GemmActivation::kRelu;
+    case Activation::kGelu:
+      return kernels::GemmActivation::kGelu;
+    case Activation::kSilu:
+      return kernels::GemmActivation::kSilu;
+  }
+  fail("gemm_activation: activation is {}, needs one of enum_names", static_cast<int>(activation));
+}
+
+template <typename T>
+inline constexpr bool kIsInt8 = std::is_same_v<T, std::int8_t>;
+
+/// The left operand of a product.
+template <typename T>
+struct Activations {
+  T* values;                // [R, N]
+  float* scales = nullptr;  // [R], for std::int8_t only
+};
+
+/// Memory for floats, [rows, columns]. It grows to the largest size requested, and growing discards the contents.
+class FloatBuffer {
+ public:
+  float* allocate(std::int64_t rows, std::int64_t columns) { return values_.elements<float>(rows * columns); }
+
+ private:
+  kernels::AlignedBuffer values_;
+};
+
+/// Memory for Activations, which grows as a FloatBuffer does.
+template <typename T>
+class ActivationBuffer {
+ public:
+  Activations<T> allocate(std::int64_t rows, std::int64_t columns) {
+    Activations<T> activations = {values_.elements<T>(rows * columns)};
+    if constexpr (kIsInt8<T>) activations.scales = scales_.elements<float>(rows);
+    return activations;
+  }
+
+ private:
+  kernels::AlignedBuffer values_;
+  kernels::AlignedBuffer scales_;
+};
 
 /// Parameters of a norm. A norm without a gain is switched off: it returns its input.
 struct NormParameters {
@@ -23,7 +76,7 @@ struct NormParameters {
 
 inline const NormParameters kNoNorm;
 
-/// Computes x W + b. T is the type of x and of the packed weights: float, BFloat16 or std::int8_t. R = rows of x.
+/// Computes x W + b. T is the type of x and of the packed weights.
 template <typename T>
 class PackedLinear {
  public:

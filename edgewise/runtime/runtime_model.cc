@@ -4,7 +4,6 @@
 #include <variant>
 
 #include "edgewise/kernels/gemm/row_product.h"
-#include "edgewise/kernels/simd/instruction_set.h"
 #include "edgewise/runtime/runtime_scorer.h"
 #include "edgewise/runtime/weights.h"
 
@@ -31,12 +30,6 @@ AnyWeights pack(const TransformerOptions& options, const SafetensorsFile& file, 
 }
 
 }  // namespace
-
-std::string instructions_of(RuntimePrecision precision) {
-  std::string name(kernels::instruction_set_name(kernels::instruction_set()));
-  const bool has_bf16 = precision == RuntimePrecision::kBf16 && kernels::has_fast_bf16_row_products();
-  return has_bf16 ? name + "-bf16" : name;
-}
 
 struct RuntimeModel::Packed {
   AnyWeights weights;

@@ -13,10 +13,6 @@
 
 namespace edgewise {
 
-/// Returns a name of the instructions that compute with this precision on this machine, such as "avx512". On machines
-/// with equal names, a model has results with equal bits.
-std::string instructions_of(RuntimePrecision precision);
-
 /// A Transformer for inference, without libtorch. Its weights are packed for matrix products and never change, so that
 /// scorers on several threads can share them.
 class RuntimeModel {

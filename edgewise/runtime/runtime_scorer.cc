@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/runtime/runtime_scorer.h"
 
-#include <vector>
-
 #include "edgewise/base/profile.h"
 #include "edgewise/runtime/cross_attention_recorder.h"
-#include "edgewise/runtime/encoder_batch.h"
-#include "edgewise/runtime/kv_cache.h"
-#include "edgewise/runtime/layer_loop.h"
 #include "edgewise/runtime/output_projection.h"
 #include "edgewise/runtime/sublayer_runner.h"
 #include "edgewise/runtime/token_embedding.h"

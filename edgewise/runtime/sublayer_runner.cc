@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "edgewise/runtime/gemm_activation.h"
+#include "edgewise/runtime/packed_linear.h"
 
 namespace edgewise {
 

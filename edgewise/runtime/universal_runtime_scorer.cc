@@ -4,7 +4,6 @@
 #include "edgewise/base/profile.h"
 #include "edgewise/graph/gather.h"
 #include "edgewise/runtime/cross_attention_recorder.h"
-#include "edgewise/runtime/encoder_batch.h"
 #include "edgewise/runtime/kv_cache.h"
 #include "edgewise/runtime/output_projection.h"
 #include "edgewise/runtime/recurrent_layer.h"

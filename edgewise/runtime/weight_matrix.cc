@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "edgewise/kernels/gemm/row_product.h"
+
 namespace edgewise {
 namespace {
 
@@ -88,6 +90,18 @@ std::vector<float> WeightMatrix::take_floats() {
   std::vector<float> floats = own != nullptr ? std::move(*own) : to_floats(0, rows_);
   *this = WeightMatrix();
   return floats;
+}
+
+QuantisedMatrix quantise_rows(std::span<const float> values, std::int64_t columns) {
+  using kernels::MatrixLayout;
+  QuantisedMatrix matrix;
+  kernels::AlignedBuffer buffer;
+  const std::int64_t rows = std::ssize(values) / columns;
+  // The rows of a weight are the columns of its product.
+  const auto rounded =
+      kernels::quantise_columns({values.data(), columns, MatrixLayout::kColumns}, columns, rows, matrix.scales, buffer);
+  matrix.values.assign(rounded.data, rounded.data + rows * columns);
+  return matrix;
 }
 
 }  // namespace edgewise

@@ -73,7 +73,7 @@ struct DecoderLayerParameters {
   FeedForwardParameters<T> feed_forward;
 };
 
-/// The depthwise filter of a separable convolution; nn/depthwise_convolution.h has the formula. A filter without
+/// The depthwise filter of a separable convolution; nn/linear.h has the formula. A filter without
 /// weights is switched off.
 struct ConvolutionParameters {
   std::vector<float> weight;  // [filter width, M]

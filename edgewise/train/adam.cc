@@ -11,7 +11,7 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/ops/backend.h"
-#include "edgewise/ops/index_tensor.h"
+#include "edgewise/ops/device_copies.h"
 #include "edgewise/ops/tensor_parts.h"
 #include "edgewise/train/adam_plain.h"
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "edgewise/ops/adam_kernel.h"
+#include "edgewise/ops/optimiser.h"
 #include "edgewise/train/owned_pieces.h"
 
 namespace edgewise {

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "edgewise/ops/adam_kernel.h"
+#include "edgewise/ops/optimiser.h"
 #include "edgewise/train/adam.h"
 
 namespace edgewise {

@@ -11,7 +11,7 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/ops/backend.h"
-#include "edgewise/ops/gradient_norm.h"
+#include "edgewise/ops/optimiser.h"
 #include "edgewise/ops/tensor_parts.h"
 
 namespace edgewise {

@@ -7,7 +7,7 @@
 
 #include "edgewise/data/batches.h"
 #include "edgewise/distributed/process_group.h"
-#include "edgewise/ops/batch_loss.h"
+#include "edgewise/ops/loss.h"
 
 namespace edgewise {
 

@@ -11,7 +11,7 @@
 #include "edgewise/base/stop_request.h"
 #include "edgewise/graph/batch.h"
 #include "edgewise/nn/module.h"
-#include "edgewise/ops/batch_loss.h"
+#include "edgewise/ops/loss.h"
 #include "edgewise/options/train_options.h"
 
 namespace edgewise {

@@ -17,7 +17,7 @@
 #include <variant>
 #include <vector>
 
-#include "edgewise/ops/gradient_norm.h"
+#include "edgewise/ops/optimiser.h"
 #include "edgewise/train/metrics.h"
 
 namespace edgewise {

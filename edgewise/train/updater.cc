@@ -16,9 +16,9 @@
 #include "edgewise/base/profile.h"
 #include "edgewise/base/random.h"
 #include "edgewise/base/threads.h"
-#include "edgewise/ops/gradient_norm.h"
+#include "edgewise/ops/device_copies.h"
 #include "edgewise/ops/gradients_in_place.h"
-#include "edgewise/ops/host_read.h"
+#include "edgewise/ops/optimiser.h"
 #include "edgewise/train/gradient_hooks.h"
 
 namespace edgewise {

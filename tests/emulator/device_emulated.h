@@ -137,9 +137,6 @@ inline std::uint32_t atomic_add(std::uint32_t* at, std::uint32_t value) {
   return std::atomic_ref<std::uint32_t>(*at).fetch_add(value);
 }
 
-/// Makes this thread's writes visible to other blocks that see a later atomic_add() of this thread.
-inline void fence_device() {}  // the atomic_add() of the emulator is a fence, too
-
 /// The emulator reports an address that is no multiple of kBytes: a device cannot load or store kBytes there at once.
 template <int kBytes>
 void expect_aligned(const void* address, CallSite site = CallSite::current()) {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "edgewise/experiment/evaluate.h"
-#include "edgewise/ops/host_read.h"
+#include "edgewise/ops/device_copies.h"
 #include "tests/experiment/small_training.h"
 #include "tests/support/meta_parameters.h"
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "edgewise/kernels/dropout/dropout.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,9 +10,7 @@
 #include <vector>
 
 #include "edgewise/base/bfloat16.h"
-#include "edgewise/kernels/dropout/dropout_reference.h"
 #include "tests/kernels/implementations.h"
-#include "tests/kernels/not_written.h"
 #include "tests/kernels/random_numbers.h"
 
 namespace edgewise::kernels {
@@ -27,6 +27,16 @@ std::vector<To> run(const Dropout& rule, const std::vector<From>& in, std::size_
 
 std::vector<float> drop_ones(const Dropout& rule, std::size_t count) {
   return run<float>(rule, std::vector<float>(count, 1.0f));
+}
+
+/// Returns the dropout factors of attention weights, [E, H].
+std::vector<float> edge_factors(const Dropout& rule, std::int64_t num_edges, std::int64_t num_heads) {
+  std::vector<float> factors(static_cast<std::size_t>(num_edges * num_heads));
+  for (std::int64_t head = 0; head < num_heads; ++head) {
+    reference::EdgeDropout<float> dropout(rule, head, num_heads);
+    for (EdgeIndex edge = 0; edge < num_edges; ++edge) factors[edge * num_heads + head] = dropout.factor(edge);
+  }
+  return factors;
 }
 
 double share_of_zeros(const std::vector<float>& values) {
@@ -67,17 +77,13 @@ TEST(Dropout, GivesTheSameBitsInEverySchedule) {
 }
 
 TEST(Dropout, GivesTheEdgesOfOneHeadTheFactorsOfAFlatArray) {
-  auto factors = not_written(101);
-  reference::edge_dropout_factors({0.4, 6, 7}, 101, /*num_heads=*/1, factors.data());
-
-  EXPECT_EQ(factors, drop_ones({0.4, 6, 7}, 101));
+  EXPECT_EQ(edge_factors({0.4, 6, 7}, 101, /*num_heads=*/1), drop_ones({0.4, 6, 7}, 101));
 }
 
 TEST(Dropout, DrawsIndependentFactorsForEachHeadOfAnEdge) {
   constexpr std::int64_t kEdges = 30'000;
   constexpr std::int64_t kHeads = 3;
-  auto factors = not_written(kEdges * kHeads);
-  reference::edge_dropout_factors({0.5, 1, 2}, kEdges, kHeads, factors.data());
+  const std::vector<float> factors = edge_factors({0.5, 1, 2}, kEdges, kHeads);
 
   EXPECT_NEAR(share_of_zeros(factors), 0.5, 0.01);
   for (std::int64_t a = 0; a < kHeads; ++a) {

@@ -17,8 +17,8 @@
 
 #include "edgewise/base/random.h"
 #include "edgewise/base/threads.h"
-#include "edgewise/kernels/gemm/gemm_dispatch.h"
 #include "edgewise/kernels/gemm/gemm_onednn.h"
+#include "edgewise/kernels/gemm/gemm_parts.h"
 #include "edgewise/kernels/simd/instruction_set.h"
 #include "tests/kernels/gemm_sizes.h"
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "edgewise/base/random.h"
-#include "edgewise/kernels/simd/aligned_buffer.h"
 #include "edgewise/kernels/simd/instruction_set.h"
+#include "edgewise/kernels/simd/scratch.h"
 #include "tests/kernels/instruction_sets.h"
 
 namespace edgewise::kernels {

@@ -12,7 +12,6 @@
 
 #include "edgewise/base/bfloat16.h"
 #include "edgewise/base/random.h"
-#include "edgewise/kernels/loss/rdrop_loss.h"
 #include "tests/kernels/implementations.h"
 
 namespace edgewise::kernels {

@@ -13,7 +13,7 @@
 
 #include "edgewise/base/threads.h"
 #include "edgewise/graph/relation_ops.h"
-#include "edgewise/kernels/simd/aligned_buffer.h"
+#include "edgewise/kernels/simd/scratch.h"
 #include "tests/kernels/attention_cases.h"
 #include "tests/kernels/instruction_sets.h"
 #include "tests/support/failures_of.h"

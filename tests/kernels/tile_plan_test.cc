@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/kernels/attention/tile_plan.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "edgewise/graph/relation_ops.h"
-#include "edgewise/kernels/attention/backward_parts.h"
 #include "edgewise/kernels/attention/relation_tile.h"
+#include "edgewise/kernels/attention/tile_attention.h"
 #include "tests/support/error_of.h"
 #include "tests/support/relation_zoo.h"
 

@@ -7,7 +7,7 @@
 
 #include <vector>
 
-#include "edgewise/ops/host_read.h"
+#include "edgewise/ops/device_copies.h"
 #include "tests/models/small_models.h"
 #include "tests/models/universal_models.h"
 #include "tests/support/meta_parameters.h"

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "edgewise/ops/index_tensor.h"
+#include "edgewise/ops/device_copies.h"
 
 namespace edgewise {
 namespace {

@@ -11,6 +11,7 @@
 #include "edgewise/base/config/config.h"
 #include "edgewise/graph/builders.h"
 #include "tests/models/small_models.h"
+#include "tests/nn/convert_parameters.h"
 
 namespace edgewise {
 namespace {

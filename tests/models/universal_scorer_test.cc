@@ -5,9 +5,9 @@
 
 #include <numeric>
 
-#include "edgewise/nn/serialize.h"
 #include "tests/models/step_by_step.h"
 #include "tests/models/universal_models.h"
+#include "tests/nn/convert_parameters.h"
 #include "tests/support/fill_new_tensors.h"
 
 namespace edgewise {

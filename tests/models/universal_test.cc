@@ -6,9 +6,9 @@
 #include <set>
 
 #include "edgewise/models/universal_transformer.h"
-#include "edgewise/nn/serialize.h"
 #include "tests/models/agreement.h"
 #include "tests/models/universal_models.h"
+#include "tests/nn/convert_parameters.h"
 #include "tests/support/error_of.h"
 #include "tests/support/gradient_check.h"
 

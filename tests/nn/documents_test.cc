@@ -9,11 +9,10 @@
 #include "edgewise/graph/builders.h"
 #include "edgewise/graph/relation_ops.h"
 #include "edgewise/nn/attention.h"
-#include "edgewise/nn/decoder_layer.h"
-#include "edgewise/nn/encoder_layer.h"
-#include "edgewise/nn/feed_forward.h"
-#include "edgewise/nn/norm.h"
-#include "edgewise/nn/positions.h"
+#include "edgewise/nn/embedding.h"
+#include "edgewise/nn/sublayer.h"
+#include "edgewise/nn/transformer_layers.h"
+#include "tests/nn/convert_parameters.h"
 #include "tests/nn/tensors.h"
 
 namespace edgewise {

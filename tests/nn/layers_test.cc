@@ -4,14 +4,11 @@
 
 #include <cmath>
 
-#include "edgewise/nn/depthwise_convolution.h"
 #include "edgewise/nn/embedding.h"
-#include "edgewise/nn/feed_forward.h"
-#include "edgewise/nn/init.h"
 #include "edgewise/nn/linear.h"
-#include "edgewise/nn/norm.h"
-#include "edgewise/nn/positions.h"
+#include "edgewise/nn/module.h"
 #include "edgewise/nn/sublayer.h"
+#include "edgewise/nn/transformer_layers.h"
 #include "edgewise/positions/position_formula.h"
 #include "tests/nn/tensors.h"
 

@@ -4,7 +4,8 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
-#include "edgewise/nn/encoder_layer.h"
+#include "edgewise/nn/transformer_layers.h"
+#include "tests/nn/convert_parameters.h"
 #include "tests/nn/stored_types.h"
 #include "tests/nn/tensors.h"
 

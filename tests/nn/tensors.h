@@ -9,6 +9,7 @@
 #include "edgewise/base/random.h"
 #include "edgewise/nn/module.h"
 #include "edgewise/nn/serialize.h"
+#include "tests/nn/convert_parameters.h"
 #include "tests/support/error_of.h"
 
 namespace edgewise {

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "edgewise/kernels/attention/tile_plan.h"
+#include "edgewise/kernels/attention/tile_attention.h"
 #include "edgewise/kernels/simd/instruction_set.h"
 #include "edgewise/ops/attend.h"
-#include "edgewise/ops/attention_options.h"
 #include "edgewise/ops/backend.h"
+#include "edgewise/ops/checks.h"
 #include "edgewise/ops/edge_index.h"
 #include "edgewise/ops/gpu_attention.h"
 #include "tests/ops/attention_inputs.h"

@@ -10,7 +10,6 @@
 #include "edgewise/kernels/gpu/limits.h"
 #include "edgewise/ops/attend.h"
 #include "edgewise/ops/backend.h"
-#include "edgewise/ops/device_cache.h"
 #include "edgewise/ops/device_relation.h"
 #include "tests/emulator/launch_record.h"
 #include "tests/emulator/shared_memory_limit.h"

@@ -8,7 +8,6 @@
 #include "edgewise/ops/edge_softmax.h"
 #include "edgewise/ops/embed.h"
 #include "edgewise/ops/loss.h"
-#include "edgewise/ops/norm.h"
 #include "tests/ops/tensors.h"
 
 // Compares the error texts of operations, word for word, for arguments that do not fit.

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/ops/gradient_norm.h"
-
 #include <gmock/gmock.h>
 
 #include <cmath>
 #include <limits>
 
 #include "edgewise/ops/backend.h"
+#include "edgewise/ops/optimiser.h"
 #include "tests/ops/tensors.h"
 #include "tests/support/emulated_kernels.h"
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <thread>
 
-#include "edgewise/kernels/gemm/gemm_dispatch.h"
 #include "edgewise/kernels/gemm/gemm_onednn.h"
+#include "edgewise/kernels/gemm/gemm_parts.h"
 #include "edgewise/kernels/simd/instruction_set.h"
 #include "edgewise/ops/dropout.h"
 #include "edgewise/ops/gradients_in_place.h"

@@ -5,8 +5,8 @@
 #include <limits>
 #include <string>
 
-#include "edgewise/kernels/gemm/gemm_dispatch.h"
 #include "edgewise/kernels/gemm/gemm_onednn.h"
+#include "edgewise/kernels/gemm/gemm_parts.h"
 #include "edgewise/kernels/simd/instruction_set.h"
 #include "edgewise/ops/backend.h"
 #include "tests/ops/allocation_counter.h"

@@ -12,6 +12,7 @@
 #include "tests/models/transformer_scorer.h"
 #include "tests/models/universal_models.h"
 #include "tests/models/universal_scorer.h"
+#include "tests/nn/convert_parameters.h"
 #include "tests/runtime/runtime_models.h"
 #include "tests/support/failures_of.h"
 

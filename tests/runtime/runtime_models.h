@@ -12,6 +12,7 @@
 #include "edgewise/nn/serialize.h"
 #include "edgewise/runtime/runtime_model.h"
 #include "tests/models/small_models.h"
+#include "tests/nn/convert_parameters.h"
 
 namespace edgewise {
 

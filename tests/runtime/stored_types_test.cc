@@ -10,6 +10,7 @@
 #include "edgewise/runtime/packed_linear.h"
 #include "edgewise/runtime/weight_matrix.h"
 #include "tests/models/universal_models.h"
+#include "tests/nn/convert_parameters.h"
 #include "tests/runtime/runtime_models.h"
 
 namespace edgewise {

@@ -8,6 +8,7 @@
 #include "edgewise/kernels/simd/instruction_set.h"
 #include "tests/models/universal_models.h"
 #include "tests/models/universal_scorer.h"
+#include "tests/nn/convert_parameters.h"
 #include "tests/runtime/runtime_models.h"
 
 namespace edgewise {

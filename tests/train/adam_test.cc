@@ -15,7 +15,7 @@
 #include "edgewise/base/threads.h"
 #include "edgewise/kernels/optimiser/adam.h"
 #include "edgewise/ops/backend.h"
-#include "edgewise/ops/gradient_norm.h"
+#include "edgewise/ops/optimiser.h"
 #include "edgewise/train/weight_average.h"
 #include "tests/distributed/process_threads.h"
 #include "tests/support/emulated_kernels.h"

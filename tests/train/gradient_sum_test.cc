@@ -11,7 +11,7 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/threads.h"
-#include "edgewise/ops/gradient_norm.h"
+#include "edgewise/ops/optimiser.h"
 #include "tests/distributed/process_threads.h"
 #include "tests/support/emulated_kernels.h"
 #include "tests/support/error_of.h"

@@ -11,7 +11,6 @@
 
 // The arguments of attention on raw memory, and the reference. kernels/attention/attention_plan.h has the functions
 // that other folders call. Shapes: D = destinations, S = sources, E = edges, H = heads, K = head size, V = value size.
-
 namespace edgewise::kernels {
 
 /// The heads `[begin, end)`.

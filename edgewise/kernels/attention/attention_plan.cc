@@ -4,8 +4,6 @@
 #include <type_traits>
 
 #include "edgewise/base/error.h"
-#include "edgewise/kernels/attention/row_attention.h"
-#include "edgewise/kernels/attention/tile_attention.h"
 #include "edgewise/kernels/simd/instruction_set.h"
 
 namespace edgewise::kernels {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "edgewise/kernels/attention/attention.h"
-#include "edgewise/kernels/attention/row_plan.h"
-#include "edgewise/kernels/attention/tile_plan.h"
+#include "edgewise/kernels/attention/row_attention.h"
+#include "edgewise/kernels/attention/tile_attention.h"
 
 namespace edgewise::kernels {
 

@@ -8,7 +8,6 @@
 // Attention of nodes over sources anywhere in memory, for decoding with a KV cache. Element (k, h) of a query, key or
 // value is at k * H + h: the lanes of a vector are heads, so a score needs few or no sums across lanes.
 // Shapes: R = rows (destinations), K = head size, H = heads.
-
 namespace edgewise::kernels {
 
 /// The sources of a row, in order: `count` entries of NodeAttention::sources from entry `begin` on.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/kernels/attention/parallel_rows.h"
 
-#include <algorithm>
 #include <limits>
 
 namespace edgewise::kernels {

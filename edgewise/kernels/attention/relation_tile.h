@@ -6,7 +6,7 @@
 #include <bit>
 #include <cstdint>
 
-#include "edgewise/kernels/attention/tile_plan.h"
+#include "edgewise/kernels/attention/tile_attention.h"
 
 namespace edgewise::kernels {
 

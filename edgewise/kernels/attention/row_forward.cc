@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/kernels/attention/parallel_rows.h"
 #include "edgewise/kernels/attention/row_attention.h"
-#include "edgewise/kernels/attention/row_table.h"
+#include "edgewise/kernels/attention/row_task.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "edgewise/kernels/attention/row_forward.cc"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "edgewise/kernels/attention/row_edges-inl.h"
 #include "edgewise/kernels/attention/row_loops-inl.h"
-#include "edgewise/kernels/attention/row_softmax-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace edgewise::kernels::HWY_NAMESPACE {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/kernels/attention/row_plan.h"
-
 #include <algorithm>
 #include <numeric>
+
+#include "edgewise/kernels/attention/row_attention.h"
 
 namespace edgewise::kernels {
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/kernels/attention/row_table.h"
-
 #include "edgewise/base/threads.h"
+#include "edgewise/kernels/attention/row_task.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "edgewise/kernels/attention/row_table.cc"

@@ -6,7 +6,8 @@
 
 #include "edgewise/base/bfloat16.h"
 #include "edgewise/kernels/attention/attention.h"
-#include "edgewise/kernels/attention/row_plan.h"
+#include "edgewise/kernels/attention/row_attention.h"
+#include "edgewise/kernels/simd/scratch.h"
 
 // The arguments of the row kernels, for one head. Variants hold the type of elements in memory, so that one compiled
 // function per instruction set serves float and bf16.
@@ -104,5 +105,22 @@ RowTask make_row_task(const AttentionForward<T>& p, const RowPlan& plan, const R
           .head = head,
           .log_normalizer = from_head(p.log_normalizer, head)};
 }
+
+/// The memory of a RowTable for one head at a time. In a tensor [N, H, K] the rows of a head are H * K elements apart:
+/// if H and K are powers of two, these rows map to few sets of a cache, which then holds only a few of them.
+class PackedRows {
+ public:
+  PackedRows(std::int64_t num_rows, std::int64_t first_size, std::int64_t second_size);
+
+  /// Overwrites the table with rows of `first` and `second`, which must have the sizes given to the constructor.
+  void pack(const HeadRows<ConstElements>& first, const HeadRows<ConstElements>& second);
+
+  const RowTable& table() const { return table_; }
+
+ private:
+  std::int64_t num_rows_;
+  AlignedBuffer memory_;
+  RowTable table_;
+};
 
 }  // namespace edgewise::kernels

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/kernels/attention/scatter_rows.h"
-#include "edgewise/kernels/gpu/row_strips.h"
+#include "edgewise/kernels/gpu/chunks.h"
 
 namespace edgewise::kernels {
 namespace gpu {

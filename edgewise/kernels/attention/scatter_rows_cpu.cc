@@ -11,7 +11,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "edgewise/kernels/simd/load_store-inl.h"
+#include "edgewise/kernels/simd/vectors-inl.h"
 
 #ifndef EDGEWISE_KERNELS_ATTENTION_SCATTER_ROWS_CPU_CC
 #define EDGEWISE_KERNELS_ATTENTION_SCATTER_ROWS_CPU_CC
@@ -44,6 +44,20 @@ void scatter(const AnyScatterRows& any, std::int64_t row_begin, std::int64_t row
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
+namespace edgewise::kernels::reference {
+
+template <typename T>
+void scatter_rows(const ScatterRows<T>& p) {
+  for (std::int64_t row = 0; row < p.rows; ++row) {
+    for (std::int64_t n = 0; n < p.columns; ++n) p.to[row][p.offset + n] = T(p.from[row * p.stride + n]);
+  }
+}
+
+template void scatter_rows(const ScatterRows<float>&);
+template void scatter_rows(const ScatterRows<BFloat16>&);
+
+}  // namespace edgewise::kernels::reference
+
 namespace edgewise::kernels {
 
 HWY_EXPORT(scatter);

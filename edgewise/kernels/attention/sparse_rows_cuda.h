@@ -12,7 +12,6 @@
 #include "edgewise/kernels/attention/online_softmax_cuda.h"
 #include "edgewise/kernels/dropout/dropout.h"
 #include "edgewise/kernels/gpu/device.h"
-#include "edgewise/kernels/gpu/reductions.h"
 
 // The parts that the kernels of attention over CSR rows share. A group of kLanes consecutive lanes computes a row of a
 // head. It loads the keys and values of kEdgesOfStep edges at a time, and each lane 16 bytes of each of them. Lane i of

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <atomic>
 
-#include "edgewise/kernels/attention/backward_parts.h"
 #include "edgewise/kernels/attention/parallel_rows.h"
 #include "edgewise/kernels/attention/tile_attention.h"
 

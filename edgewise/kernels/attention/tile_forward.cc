@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shapes: K = head size, V = value size; a tile is R rows by C columns.
 #include <atomic>
-#include <cmath>
 #include <optional>
 
 #include "edgewise/kernels/attention/parallel_rows.h"

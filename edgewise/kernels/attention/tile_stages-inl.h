@@ -16,8 +16,8 @@
 #include <limits>
 
 #include "edgewise/kernels/attention/attention.h"
-#include "edgewise/kernels/attention/pack-inl.h"
 #include "edgewise/kernels/attention/relation_tile.h"
+#include "edgewise/kernels/attention/small_gemm-inl.h"
 #include "edgewise/kernels/dropout/dropout-inl.h"
 #include "edgewise/kernels/simd/scratch.h"
 

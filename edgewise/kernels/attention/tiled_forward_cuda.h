@@ -6,8 +6,7 @@
 #include <string>
 #include <type_traits>
 
-#include "edgewise/kernels/attention/tile_products_bf16_cuda.h"
-#include "edgewise/kernels/attention/tile_products_f32_cuda.h"
+#include "edgewise/kernels/attention/tile_products_cuda.h"
 
 namespace edgewise::kernels::gpu {
 

@@ -10,16 +10,107 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
+#include "edgewise/base/random.h"
 #include "edgewise/kernels/dropout/dropout.h"
-#include "edgewise/kernels/dropout/philox-inl.h"
-#include "edgewise/kernels/simd/load_store-inl.h"
+#include "edgewise/kernels/simd/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace edgewise::kernels::HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
+
+/// A stream of random blocks of philox(), with the keys of the rounds.
+struct PhiloxStream {
+  static constexpr int kRounds = 10;
+
+  PhiloxStream(std::uint64_t key, std::uint64_t number) : seed(key), stream(number) {
+    auto first = static_cast<std::uint32_t>(seed);
+    auto second = static_cast<std::uint32_t>(seed >> 32);
+    for (int round = 0; round < kRounds; ++round) {
+      first_key[round] = first;
+      second_key[round] = second;
+      first += 0x9E3779B9;
+      second += 0xBB67AE85;
+    }
+  }
+
+  std::uint64_t seed;
+  std::uint64_t stream;
+  std::array<std::uint32_t, kRounds> first_key;
+  std::array<std::uint32_t, kRounds> second_key;
+};
+
+/// Computes `num_blocks` blocks of 4 random words of 32 bits: the blocks first, first + step, first + 2 step and so on.
+/// Calls body(i, words) for each vector of words; the first lane of the vector is word i. Rounds the number of blocks
+/// up to whole pairs of vectors. `step` must be below 2^28.
+#if HWY_TARGET == HWY_SCALAR
+template <class Body>
+HWY_INLINE void for_philox_words(const PhiloxStream& stream, std::uint64_t first, std::uint64_t step,
+                                 std::int64_t num_blocks, Body&& body) {
+  const hn::ScalableTag<std::uint32_t> d32;
+  for (std::int64_t block = 0; block < num_blocks; ++block) {
+    const auto words = philox(stream.seed, stream.stream, first + static_cast<std::uint64_t>(block) * step);
+    for (std::int64_t i = 0; i < 4; ++i) body(4 * block + i, hn::Set(d32, words[static_cast<std::size_t>(i)]));
+  }
+}
+
+#else
+
+// Computes Lanes(d32) / 2 blocks, whose numbers are in the 64-bit lanes of `counter`.
+template <class D32, class V = hn::Vec<D32> >
+HWY_INLINE void fill_philox_words(D32 d32, const PhiloxStream& stream, hn::Vec<D32> counter, V& words_0, V& words_1) {
+  const hn::Repartition<std::uint64_t, D32> d64;
+
+  // Each word is in the lower half of a 64-bit lane, where MulEven() reads it; upper halves are undefined.
+  V a = counter;
+  V b = hn::Shuffle2301(counter);
+  V c = hn::Set(d32, static_cast<std::uint32_t>(stream.stream));
+  V d = hn::Set(d32, static_cast<std::uint32_t>(stream.stream >> 32));
+  const V first_factor = hn::Set(d32, 0xD2511F53);
+  const V second_factor = hn::Set(d32, 0xCD9E8D57);
+  for (int round = 0; round < PhiloxStream::kRounds; ++round) {
+    const V first_product = hn::BitCast(d32, hn::MulEven(a, first_factor));
+    const V second_product = hn::BitCast(d32, hn::MulEven(c, second_factor));
+    a = hn::Xor3(hn::Shuffle2301(second_product), b, hn::Set(d32, stream.first_key[round]));
+    b = second_product;
+    c = hn::Xor3(hn::Shuffle2301(first_product), d, hn::Set(d32, stream.second_key[round]));
+    d = first_product;
+  }
+
+  const auto a_b = hn::BitCast(d64, hn::OddEven(hn::Shuffle2301(b), a));
+  const auto c_d = hn::BitCast(d64, hn::OddEven(hn::Shuffle2301(d), c));
+  words_0 = hn::BitCast(d32, hn::InterleaveLower(d64, a_b, c_d));
+  words_1 = hn::BitCast(d32, hn::InterleaveUpper(d64, a_b, c_d));
+}
+
+template <class Body>
+HWY_INLINE void for_philox_words(const PhiloxStream& stream, std::uint64_t first, std::uint64_t step,
+                                 std::int64_t num_blocks, Body&& body) {
+  const hn::ScalableTag<std::uint32_t> d32;
+  const hn::Repartition<std::uint64_t, decltype(d32)> d64;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d32));
+  const auto blocks_at_once = lanes / 2;
+
+  // Even lanes compute the first half of the blocks, so that interleaving within 128 bits orders the words.
+  const auto lane = hn::Iota(d64, 0);
+  const auto is_odd = hn::TestBit(lane, hn::Set(d64, 1));
+  const auto half = hn::Set(d64, static_cast<std::uint64_t>(blocks_at_once / 2));
+  const auto number = hn::BitCast(d32, hn::Add(hn::IfThenElseZero(is_odd, half), hn::ShiftRight<1>(lane)));
+  const auto offset = hn::MulEven(number, hn::Set(d32, static_cast<std::uint32_t>(step)));
+
+  auto words_0 = hn::Undefined(d32);
+  auto words_1 = hn::Undefined(d32);
+  for (std::int64_t block = 0; block < num_blocks; block += blocks_at_once) {
+    const auto counter = hn::Add(hn::Set(d64, first + static_cast<std::uint64_t>(block) * step), offset);
+    fill_philox_words(d32, stream, hn::BitCast(d32, counter), words_0, words_1);
+    body(4 * block, words_0);
+    body(4 * block + lanes, words_1);
+  }
+}
+
+#endif
 
 /// The number of floats that DropoutFactors may write after the requested factors.
 inline constexpr std::size_t kDropoutFactorsSlack = std::size_t{2} * HWY_MAX_BYTES / sizeof(float) + 4;

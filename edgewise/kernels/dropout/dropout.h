@@ -2,11 +2,15 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 
+#include "edgewise/base/random.h"
 #include "edgewise/device/stream.h"
+#include "edgewise/graph/relation_view.h"
 
+// Dropout factors are functions of seed, stream and index. Backward recomputes the factors, so that no mask is stored.
 namespace edgewise::kernels {
 
 struct Dropout {
@@ -51,9 +55,40 @@ void cast(std::int64_t count, const From* in, To* out) {
 template <typename From, typename To>
 void dropout(const Dropout& dropout, std::int64_t count, const From* in, To* out, device::Stream stream);
 
+namespace reference {
+
+/// Computes the factors of the edges of one head. The random bits of edge e are word e % 4 of Philox block
+/// (e / 4) * heads + head. With a single head the factors are equal to the factors of a flat array.
+template <typename T>
+class EdgeDropout {
+ public:
+  EdgeDropout(const Dropout& dropout, std::int64_t head, std::int64_t num_heads)
+      : rule_(dropout), seed_(dropout.seed), stream_(dropout.stream), head_(head), num_heads_(num_heads) {}
+
+  /// Returns the factor of an edge. Ascending edges are fastest, because four consecutive edges share a block.
+  T factor(EdgeIndex edge) {
+    if (rule_.is_identity()) return T{1};
+    if (edge / 4 != quad_) {
+      quad_ = edge / 4;
+      block_ = philox(seed_, stream_, static_cast<std::uint64_t>(quad_ * num_heads_ + head_));
+    }
+    return rule_.factor(block_[static_cast<std::size_t>(edge % 4)]);
+  }
+
+ private:
+  DropoutRule<T> rule_;
+  std::uint64_t seed_;
+  std::uint64_t stream_;
+  std::int64_t head_;
+  std::int64_t num_heads_;
+  std::int64_t quad_ = -1;
+  std::array<std::uint32_t, 4> block_{};
+};
+
+/// Computes kernels::dropout() in plain loops.
 template <typename From, typename To>
-void cast(std::int64_t count, const From* in, To* out, device::Stream stream) {
-  dropout(Dropout{.rate = 0.0}, count, in, out, stream);
-}
+void dropout(const Dropout& dropout, std::int64_t count, const From* in, To* out);
+
+}  // namespace reference
 
 }  // namespace edgewise::kernels

@@ -4,7 +4,6 @@
 #include "edgewise/base/bfloat16.h"
 #include "edgewise/base/threads.h"
 #include "edgewise/kernels/dropout/dropout.h"
-#include "edgewise/kernels/dropout/dropout_reference.h"
 #include "edgewise/kernels/simd/instruction_set.h"
 
 #undef HWY_TARGET_INCLUDE

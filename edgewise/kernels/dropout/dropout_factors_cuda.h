@@ -5,8 +5,8 @@
 
 #include "edgewise/base/random.h"
 #include "edgewise/kernels/dropout/dropout.h"
+#include "edgewise/kernels/gpu/chunks.h"
 #include "edgewise/kernels/gpu/device.h"
-#include "edgewise/kernels/gpu/floats4.h"
 
 namespace edgewise::kernels::gpu {
 

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/kernels/dropout/dropout_reference.h"
-
-#include <algorithm>
 
 #include "edgewise/base/bfloat16.h"
 #include "edgewise/base/threads.h"
+#include "edgewise/kernels/dropout/dropout.h"
 #include "edgewise/kernels/simd/accumulator_type.h"
 
 namespace edgewise::kernels::reference {
@@ -24,20 +22,10 @@ void dropout(const Dropout& dropout, std::int64_t count, const From* in, To* out
   });
 }
 
-template <typename T>
-void edge_dropout_factors(const Dropout& dropout, std::int64_t num_edges, std::int64_t num_heads, T* factor_EH) {
-  for (std::int64_t head = 0; head < num_heads; ++head) {
-    EdgeDropout<T> edge_dropout(dropout, head, num_heads);
-    for (EdgeIndex edge = 0; edge < num_edges; ++edge) factor_EH[edge * num_heads + head] = edge_dropout.factor(edge);
-  }
-}
-
 template void dropout(const Dropout&, std::int64_t, const double*, double*);
 template void dropout(const Dropout&, std::int64_t, const float*, float*);
 template void dropout(const Dropout&, std::int64_t, const float*, BFloat16*);
 template void dropout(const Dropout&, std::int64_t, const BFloat16*, float*);
 template void dropout(const Dropout&, std::int64_t, const BFloat16*, BFloat16*);
-template void edge_dropout_factors(const Dropout&, std::int64_t, std::int64_t, float*);
-template void edge_dropout_factors(const Dropout&, std::int64_t, std::int64_t, double*);
 
 }  // namespace edgewise::kernels::reference

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/kernels/dropout/dropout_factors_cuda.h"
 #include "edgewise/kernels/embedding/embed.h"
-#include "edgewise/kernels/gpu/row_strips.h"
+#include "edgewise/kernels/gpu/chunks.h"
 
 namespace edgewise::kernels {
 namespace gpu {

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 
 #include "edgewise/base/threads.h"
 #include "edgewise/kernels/embedding/embed.h"
@@ -11,7 +10,7 @@
 #include <hwy/highway.h>
 
 #include "edgewise/kernels/dropout/dropout-inl.h"
-#include "edgewise/kernels/simd/load_store-inl.h"
+#include "edgewise/kernels/simd/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace edgewise::kernels::HWY_NAMESPACE {
@@ -54,6 +53,42 @@ void add_columns(const EmbedBackward<float>& p, std::int64_t begin, std::int64_t
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
+namespace edgewise::kernels::reference {
+
+template <typename T>
+void embed_forward(const EmbedForward<T>& p) {
+  const TokenScales<T> scales(p.scale, p.word_dropout);
+  for (std::int64_t t = 0; t < p.num_tokens; ++t) {
+    const T scale = scales.scale_of(t);
+    for (std::int64_t i = 0; i < p.size; ++i) {
+      const T embedding = p.weight[p.tokens[t] * p.size + i] * scale;
+      p.out[t * p.size + i] =
+          p.position_table == nullptr ? embedding : embedding + p.position_table[p.positions[t] * p.size + i];
+    }
+  }
+  reference::dropout(p.dropout, p.num_tokens * p.size, p.out, p.out);
+}
+
+template <typename T>
+void embed_backward(const EmbedBackward<T>& p) {
+  std::vector<T> dropped(static_cast<std::size_t>(p.num_tokens * p.size));
+  reference::dropout(p.dropout, p.num_tokens * p.size, p.grad_out, dropped.data());
+  const TokenScales<T> scales(p.scale, p.word_dropout);
+  for (std::int64_t t = 0; t < p.num_tokens; ++t) {
+    const T scale = scales.scale_of(t);
+    for (std::int64_t i = 0; i < p.size; ++i) {
+      p.grad_weight[p.tokens[t] * p.size + i] += dropped[static_cast<std::size_t>(t * p.size + i)] * scale;
+    }
+  }
+}
+
+template void embed_forward(const EmbedForward<float>&);
+template void embed_forward(const EmbedForward<double>&);
+template void embed_backward(const EmbedBackward<float>&);
+template void embed_backward(const EmbedBackward<double>&);
+
+}  // namespace edgewise::kernels::reference
+
 namespace edgewise::kernels {
 
 HWY_EXPORT(embed_rows);

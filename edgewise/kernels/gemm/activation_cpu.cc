@@ -3,7 +3,8 @@
 // distribution. Both distributions are symmetric: their function is `tail` for a negative x and 1 - tail for another x,
 // where `tail` is the probability of numbers beyond |x|, which takes an exponential that cannot overflow.
 #include <algorithm>
-#include <cstdint>
+#include <cmath>
+#include <numbers>
 #include <span>
 
 #include "edgewise/kernels/gemm/activation.h"
@@ -15,7 +16,7 @@
 #include <hwy/highway.h>
 
 #include "edgewise/kernels/simd/exp-inl.h"
-#include "edgewise/kernels/simd/load_store-inl.h"
+#include "edgewise/kernels/simd/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace edgewise::kernels::HWY_NAMESPACE {
@@ -69,6 +70,24 @@ void apply_silu(std::int64_t count, float* values) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
+namespace edgewise::kernels::reference {
+
+float activate(float x, GemmActivation activation) {
+  switch (activation) {
+    case GemmActivation::kNone:
+      return x;
+    case GemmActivation::kRelu:
+      return std::max(x, 0.0f);
+    case GemmActivation::kGelu:
+      return 0.5f * x * (1 + std::erf(x / std::numbers::sqrt2_v<float>));
+    case GemmActivation::kSilu:
+      return x / (1 + std::exp(-x));
+  }
+  return x;
+}
+
+}  // namespace edgewise::kernels::reference
+
 namespace edgewise::kernels {
 
 HWY_EXPORT(apply_gelu);

@@ -8,7 +8,6 @@
 
 // The operations between two matrix products of inference, in one pass over memory: residual sum, norm, and rounding
 // for the next product. Shapes: R = rows, N = columns.
-
 namespace edgewise::kernels {
 
 /// The operations on each row x, in this order:

@@ -9,7 +9,6 @@
 #include "edgewise/kernels/gemm/activation.h"
 
 // Products of matrices on raw memory. Shapes: M = rows of the result, N = its columns, K = depth, the length of a sum.
-
 namespace edgewise::kernels {
 
 enum class MatrixLayout { kRows, kColumns };
@@ -23,7 +22,7 @@ struct Matrix {
   MatrixLayout layout = MatrixLayout::kRows;
 };
 
-struct PackedContent;  // packed_matrix.h
+struct PackedContent;  // gemm_parts.h
 
 /// The right side of products, rounded to T, which is float or BFloat16, and in the memory layout that kernels::gemm
 /// reads fastest.

@@ -8,8 +8,8 @@
 #include <cstring>
 
 #include "edgewise/base/threads.h"
-#include "edgewise/kernels/gemm/gemm_slice.h"
-#include "edgewise/kernels/simd/aligned_buffer.h"
+#include "edgewise/kernels/gemm/gemm_parts.h"
+#include "edgewise/kernels/simd/scratch.h"
 
 namespace edgewise::kernels::cpu {
 namespace {

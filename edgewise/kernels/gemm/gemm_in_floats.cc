@@ -5,9 +5,8 @@
 #include <type_traits>
 
 #include "edgewise/kernels/dropout/dropout.h"
-#include "edgewise/kernels/gemm/gemm_dispatch.h"
-#include "edgewise/kernels/gemm/gemm_slice.h"
-#include "edgewise/kernels/simd/aligned_buffer.h"
+#include "edgewise/kernels/gemm/gemm_parts.h"
+#include "edgewise/kernels/simd/scratch.h"
 
 namespace edgewise::kernels::cpu {
 namespace {

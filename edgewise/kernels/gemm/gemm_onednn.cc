@@ -9,7 +9,6 @@
 #include <mutex>
 #include <new>
 #include <optional>
-#include <string_view>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -17,8 +16,8 @@
 #include "edgewise/base/address_space.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/threads.h"
-#include "edgewise/kernels/simd/aligned_buffer.h"
 #include "edgewise/kernels/simd/instruction_set.h"
+#include "edgewise/kernels/simd/scratch.h"
 
 namespace edgewise::kernels::onednn {
 namespace {

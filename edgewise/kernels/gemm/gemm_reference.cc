@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <vector>
 
 #include "edgewise/base/threads.h"
 #include "edgewise/kernels/gemm/gemm.h"

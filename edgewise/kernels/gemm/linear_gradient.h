@@ -8,7 +8,6 @@
 #include "edgewise/kernels/gemm/activation.h"
 
 // Shapes: T = rows (tokens), O = columns (outputs).
-
 namespace edgewise::kernels {
 
 /// The arguments for the gradients of z and of the bias, where out = dropout(relu(z)) or out = dropout(z), and

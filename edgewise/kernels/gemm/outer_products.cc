@@ -15,10 +15,10 @@
 #include <type_traits>
 
 #include "edgewise/base/threads.h"
-#include "edgewise/kernels/gemm/gemm_dispatch.h"
 #include "edgewise/kernels/gemm/gemm_onednn.h"
+#include "edgewise/kernels/gemm/gemm_parts.h"
 #include "edgewise/kernels/gemm/panel_block.h"
-#include "edgewise/kernels/simd/aligned_buffer.h"
+#include "edgewise/kernels/simd/scratch.h"
 
 namespace edgewise::kernels::cpu {
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "edgewise/base/bfloat16.h"
-#include "edgewise/kernels/gemm/panel_layout.h"
+#include "edgewise/kernels/gemm/panels.h"
 
 #ifdef __x86_64__
 #include <immintrin.h>
@@ -17,7 +17,6 @@
 // The innermost loops of matrix products on AVX-512. A block kernel multiplies up to 6 rows of the left side by a
 // panel: up to 64 columns of the right side, stored next to each other. Each multiply instruction takes one step of the
 // depth: the 4 bytes of one float, two bf16 or four int8, which are adjacent in memory on both sides.
-
 namespace edgewise::kernels::cpu {
 
 // 6 rows of 4 vectors take 24 of 32 registers for sums, 4 for the panel and 1 for a factor.

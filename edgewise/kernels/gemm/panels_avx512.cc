@@ -9,10 +9,9 @@
 #include <type_traits>
 
 #include "edgewise/kernels/gemm/panel_block.h"
-#include "edgewise/kernels/gemm/panel_layout.h"
 #include "edgewise/kernels/gemm/panels.h"
-#include "edgewise/kernels/simd/aligned_buffer.h"
 #include "edgewise/kernels/simd/instruction_set.h"
+#include "edgewise/kernels/simd/scratch.h"
 
 namespace edgewise::kernels::cpu {
 

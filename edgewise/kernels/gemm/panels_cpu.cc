@@ -3,24 +3,21 @@
 // registers. Few rows are multiplied with several panels at a time, so that there are enough independent sums: an
 // addition to a sum waits for the one before. Factors are converted without rounding: bf16 to float, and 8 bits to 16
 // bits, whose products are added in pairs in 32 bits.
-#include <algorithm>
 #include <array>
 #include <cstring>
 #include <limits>
-#include <type_traits>
 #include <utility>
 #include <variant>
 
-#include "edgewise/kernels/gemm/panel_layout.h"
 #include "edgewise/kernels/gemm/panels.h"
-#include "edgewise/kernels/simd/aligned_buffer.h"
+#include "edgewise/kernels/simd/scratch.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "edgewise/kernels/gemm/panels_cpu.cc"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "edgewise/kernels/simd/load_store-inl.h"
+#include "edgewise/kernels/simd/vectors-inl.h"
 
 #ifndef EDGEWISE_KERNELS_GEMM_PANELS_CPU_CC
 #define EDGEWISE_KERNELS_GEMM_PANELS_CPU_CC

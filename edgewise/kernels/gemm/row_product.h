@@ -9,12 +9,11 @@
 #include "edgewise/kernels/gemm/gemm.h"
 #include "edgewise/kernels/gemm/panels.h"
 #include "edgewise/kernels/loss/logits_tile.h"
-#include "edgewise/kernels/simd/aligned_buffer.h"
+#include "edgewise/kernels/simd/scratch.h"
 
 // Products of rows with constant weights, fused with the operation that reads the product: each thread applies the
 // operation to a block of rows while the block is in its cache. T is the type of the factors: float, BFloat16, or
 // std::int8_t with scales for rows and columns. Shapes: R = rows, N = columns, K = depth.
-
 namespace edgewise::kernels {
 
 /// Returns whether products of BFloat16 are faster than products of float. The result is false without bf16
@@ -88,5 +87,10 @@ void multiply_with_epilogue(const RowProduct<T>& product, const RowEpilogue<T>& 
 /// Computes a product and reduces it by reduce_logits_tile() with the product as `tile.logits`.
 template <typename T>
 void multiply_and_reduce(const RowProduct<T>& product, const LogitsTile& tile);
+
+/// Divides each column of [K, N] by a scale that makes its largest magnitude 127, and rounds. Returns the result, in
+/// columns and stored in `buffer`. Writes the scales of the columns, [N], to `scales`.
+Matrix<std::int8_t> quantise_columns(const Matrix<float>& from, std::int64_t depth, std::int64_t columns,
+                                     std::vector<float>& scales, AlignedBuffer& buffer);
 
 }  // namespace edgewise::kernels

@@ -33,8 +33,8 @@
 //
 //     launch(Scale{data, 0.5f, count}, num_blocks, stream);
 //
-// Kernels call the functions of this header, of reductions.h, and constexpr functions (philox(), BFloat16), and no
-// CUDA names. Both device_cuda.h and device_emulated.h define:
+// Kernels call the functions of this header, and constexpr functions (philox(), BFloat16), and no CUDA names. Both
+// device_cuda.h and device_emulated.h define:
 //
 //     EDGEWISE_DEVICE                declares a function of the device
 //     EDGEWISE_UNROLL                unrolls the loop that follows, on the device
@@ -45,7 +45,7 @@
 //     load_matrices() load_matrices_transposed() multiply_tiles()
 //     pack_bf16() fused_multiply_add() square_root() count_bits()
 //     exp2_approximate() log2_approximate() reciprocal_approximate()
-//     atomic_add() fence_device() expect_aligned<bytes>()
+//     atomic_add() expect_aligned<bytes>()
 //     launch()
 //
 // A collective is a function that several threads must reach together. The emulator reports the line if they do not. A
@@ -103,5 +103,74 @@ EDGEWISE_DEVICE int warp_index() { return thread_index() / kWarpSize; }
 /// Returns the lower and upper half of a word as floats; each half is the bits of a BFloat16.
 EDGEWISE_DEVICE float low_bf16(std::uint32_t pair) { return std::bit_cast<float>(pair << 16); }
 EDGEWISE_DEVICE float high_bf16(std::uint32_t pair) { return std::bit_cast<float>(pair & 0xFFFF0000); }
+
+/// Returns e^x with a relative error of at most 2^-22 + |x| 2^-22; 0 for -infinity, and for results below 2^-126.
+EDGEWISE_DEVICE float exp_approximate(float x) {
+  constexpr float kLog2OfE = 0x1.715476p0f;
+  return exp2_approximate(x * kLog2OfE);
+}
+
+/// Returns the natural logarithm with the error of log2_approximate().
+EDGEWISE_DEVICE float log_approximate(float x) {
+  constexpr float kLogOf2 = 0x1.62E430p-1f;
+  return log2_approximate(x) * kLogOf2;
+}
+
+// Reductions whose order of operations is fixed, so that results have the same bits in every run.
+
+struct Sum {
+  template <typename T>
+  EDGEWISE_DEVICE T operator()(T a, T b) const {
+    return a + b;
+  }
+};
+
+struct Maximum {
+  template <typename T>
+  EDGEWISE_DEVICE T operator()(T a, T b) const {
+    return a > b ? a : b;
+  }
+};
+
+struct Minimum {
+  template <typename T>
+  EDGEWISE_DEVICE T operator()(T a, T b) const {
+    return a < b ? a : b;
+  }
+};
+
+struct BitOr {
+  template <typename T>
+  EDGEWISE_DEVICE T operator()(T a, T b) const {
+    return a | b;
+  }
+};
+
+/// Combines the values of each group of kLanes consecutive lanes, a power of 2. Every lane receives the result of its
+/// group. A collective of the whole warp. Takes log2(kLanes) shuffles.
+template <int kLanes = kWarpSize, Word T, class Combine>
+EDGEWISE_DEVICE T reduce_lanes(T value, Combine combine, CallSite site = CallSite::current()) {
+  static_assert(kLanes >= 1 && kLanes <= kWarpSize && (kLanes & (kLanes - 1)) == 0);
+  EDGEWISE_UNROLL
+  for (int distance = kLanes / 2; distance > 0; distance /= 2) {
+    value = combine(value, shuffle_xor(value, distance, kAllLanes, site));
+  }
+  return value;
+}
+
+/// Combines the values of all threads of a block of kThreads. Every thread receives the result. `partial` is shared
+/// memory. A collective of the block, which begins and ends with synchronize_block(), so that `partial` can be used
+/// again.
+template <int kThreads, Word T, class Combine>
+EDGEWISE_DEVICE T reduce_block(T value, Combine combine, T (&partial)[kThreads / kWarpSize],
+                               CallSite site = CallSite::current()) {
+  value = reduce_lanes(value, combine, site);
+  synchronize_block(site);
+  if (lane_index() == 0) partial[warp_index()] = value;
+  synchronize_block(site);
+  value = partial[0];
+  for (int warp = 1; warp < kThreads / kWarpSize; ++warp) value = combine(value, partial[warp]);
+  return value;
+}
 
 }  // namespace edgewise::kernels::gpu

@@ -145,8 +145,6 @@ EDGEWISE_DEVICE float reciprocal_approximate(float x) {
 
 EDGEWISE_DEVICE std::uint32_t atomic_add(std::uint32_t* at, std::uint32_t value) { return atomicAdd(at, value); }
 
-EDGEWISE_DEVICE void fence_device() { __threadfence(); }
-
 template <int kBytes>
 EDGEWISE_DEVICE void expect_aligned(const void* /*address*/, CallSite = {}) {}
 

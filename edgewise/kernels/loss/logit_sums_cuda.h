@@ -4,10 +4,8 @@
 #include <cstdint>
 #include <limits>
 
-#include "edgewise/kernels/gpu/columns.h"
+#include "edgewise/kernels/gpu/chunks.h"
 #include "edgewise/kernels/gpu/device.h"
-#include "edgewise/kernels/gpu/exponential.h"
-#include "edgewise/kernels/gpu/reductions.h"
 #include "edgewise/kernels/loss/softmax_loss.h"
 
 // The parts that the kernels of losses share.

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cstdint>
-#include <limits>
 
-#include "edgewise/kernels/gpu/columns.h"
-#include "edgewise/kernels/gpu/reductions.h"
+#include "edgewise/kernels/gpu/chunks.h"
+#include "edgewise/kernels/gpu/device.h"
 #include "edgewise/kernels/loss/logit_sums_cuda.h"
 #include "edgewise/kernels/loss/logits_tile.h"
 

@@ -8,7 +8,6 @@
 
 // Reduces the logits of an output projection by tiles of the vocabulary, so that memory never holds all logits.
 // Shapes: R = rows, N = columns (tokens) of a tile.
-
 namespace edgewise::kernels {
 
 /// The running log-sum-exp and the k largest logits of one row. log(sum of exp(logit)) = base + log(sum).

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <limits>
 
 #include "edgewise/base/profile.h"
 #include "edgewise/base/threads.h"
@@ -15,7 +14,7 @@
 #include <hwy/highway.h>
 
 #include "edgewise/kernels/loss/softmax-inl.h"
-#include "edgewise/kernels/simd/reduce-inl.h"
+#include "edgewise/kernels/simd/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace edgewise::kernels::HWY_NAMESPACE {
@@ -173,6 +172,35 @@ void reduce_rows(const LogitsTile& p, std::int64_t row_begin, std::int64_t row_e
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
+namespace edgewise::kernels::reference {
+namespace {
+
+constexpr float kLowest = -std::numeric_limits<float>::infinity();
+
+void reduce_row(const LogitsTile& p, std::int64_t row) {
+  LogSumExpTopK& result = p.accumulators[row];
+  for (std::int64_t n = 0; n < p.columns; ++n) {
+    const float logit = p.logits[row * p.columns + n];
+    if (result.logits_out != nullptr) result.logits_out[n] = logit;
+    if (logit > result.base) {
+      result.sum = result.sum * std::exp(double{result.base} - logit) + 1;
+      result.base = logit;
+    } else if (logit != kLowest) {  // which adds nothing, also where the base is as low
+      result.sum += std::exp(double{logit} - result.base);
+    }
+    const float candidate = p.penalty == nullptr ? logit : logit - p.penalty[n];
+    if (candidate > result.threshold()) result.insert(candidate, static_cast<std::int32_t>(p.first_token + n));
+  }
+}
+
+}  // namespace
+
+void reduce_logits_tile(const LogitsTile& p) {
+  for (std::int64_t row = 0; row < p.rows; ++row) reduce_row(p, row);
+}
+
+}  // namespace edgewise::kernels::reference
+
 namespace edgewise::kernels {
 
 HWY_EXPORT(reduce_rows);

@@ -5,7 +5,7 @@
 
 #include "edgewise/base/bfloat16.h"
 #include "edgewise/base/threads.h"
-#include "edgewise/kernels/loss/rdrop_loss.h"
+#include "edgewise/kernels/loss/softmax_loss.h"
 #include "edgewise/kernels/simd/instruction_set.h"
 #include "edgewise/kernels/simd/scratch.h"
 
@@ -16,7 +16,7 @@
 
 #include "edgewise/kernels/loss/softmax-inl.h"
 #include "edgewise/kernels/simd/exp-inl.h"
-#include "edgewise/kernels/simd/load_store-inl.h"
+#include "edgewise/kernels/simd/vectors-inl.h"
 
 #ifndef EDGEWISE_KERNELS_LOSS_RDROP_LOSS_CPU_CC
 #define EDGEWISE_KERNELS_LOSS_RDROP_LOSS_CPU_CC

@@ -13,12 +13,10 @@
 #include <limits>
 
 #include "edgewise/kernels/loss/softmax_loss.h"
-#include "edgewise/kernels/simd/load_store-inl.h"
-#include "edgewise/kernels/simd/reduce-inl.h"
+#include "edgewise/kernels/simd/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace edgewise::kernels::HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
 
 /// Returns the largest value of each lane.
 HWY_INLINE Floats find_lane_maxima(const float* values, std::int64_t count) {

@@ -15,7 +15,7 @@
 
 #include "edgewise/kernels/loss/softmax-inl.h"
 #include "edgewise/kernels/simd/exp-inl.h"
-#include "edgewise/kernels/simd/load_store-inl.h"
+#include "edgewise/kernels/simd/vectors-inl.h"
 
 #ifndef EDGEWISE_KERNELS_LOSS_SOFTMAX_LOSS_CPU_CC
 #define EDGEWISE_KERNELS_LOSS_SOFTMAX_LOSS_CPU_CC

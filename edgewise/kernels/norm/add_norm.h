@@ -12,7 +12,6 @@
 // The operations between two sublayers, on raw memory: dropout, residual sum and norm in one pass. Shapes: T = rows,
 // M = size of a row. Types: X of the residual stream, Y of the sublayer output that is added to the stream, N of the
 // norm's output. X and N are float or BFloat16; Y is X or BFloat16. Or all three types are double.
-
 namespace edgewise::kernels {
 
 /// The norm (row - mean) / (deviation + epsilon_outside), where deviation is

@@ -12,7 +12,7 @@
 #include <hwy/highway.h>
 
 #include "edgewise/kernels/dropout/dropout-inl.h"
-#include "edgewise/kernels/simd/reduce-inl.h"
+#include "edgewise/kernels/simd/vectors-inl.h"
 
 #ifndef EDGEWISE_KERNELS_NORM_ADD_NORM_CPU_CC
 #define EDGEWISE_KERNELS_NORM_ADD_NORM_CPU_CC

@@ -3,7 +3,6 @@
 #include <vector>
 
 #include "edgewise/base/threads.h"
-#include "edgewise/kernels/dropout/dropout_reference.h"
 #include "edgewise/kernels/norm/add_norm.h"
 
 namespace edgewise::kernels::reference {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <limits>
 
-#include "edgewise/kernels/gpu/floats4.h"
-#include "edgewise/kernels/gpu/reductions.h"
+#include "edgewise/kernels/gpu/chunks.h"
+#include "edgewise/kernels/gpu/device.h"
 #include "edgewise/kernels/optimiser/adam.h"
 
 namespace edgewise::kernels {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/kernels/gpu/row_strips.h"
+#include "edgewise/kernels/gpu/chunks.h"
 #include "edgewise/kernels/rows/rows.h"
 
 namespace edgewise::kernels {

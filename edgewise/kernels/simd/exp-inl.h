@@ -12,11 +12,10 @@
 
 #include <cstdint>
 
-#include "edgewise/kernels/simd/load_store-inl.h"
+#include "edgewise/kernels/simd/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace edgewise::kernels::HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
 
 /// Returns exp(x) for x up to 88, with an error of at most 2 units in the last place. Returns 0 for x < -87, and NaN
 /// for NaN. Takes fewer instructions than hn::Exp.

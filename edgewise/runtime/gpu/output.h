@@ -4,9 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "edgewise/runtime/candidate_rows.h"
 #include "edgewise/runtime/gpu/array.h"
-#include "edgewise/runtime/gpu/upload.h"
+#include "edgewise/runtime/output_projection.h"
 
 namespace edgewise {
 

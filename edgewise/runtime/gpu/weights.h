@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <string>
 
 #include "edgewise/runtime/gpu/array.h"
 #include "edgewise/runtime/weights.h"
@@ -40,7 +39,6 @@ struct ParameterTypes<OnGpu<T>> {
   using Floats = GpuArray<float>;
 };
 
-using GpuTable = EmbeddingTableOf<GpuArray<float>>;
 using GpuSide = SideEmbeddingsOf<GpuArray<float>>;
 
 /// Weights whose output projection has more outputs than tokens, so that each row of logits begins at 16 bytes.
@@ -51,11 +49,5 @@ struct GpuWeights {
 
   const GpuLinear<T>& output_projection() const { return weights.output_projection.front(); }
 };
-
-/// Copies the parameters in `file` to the GPU that the thread uses, and rounds weights to T. Has the errors of
-/// pack_weights(). Throws std::exception if the GPU has not enough memory.
-template <typename T>
-GpuWeights<T> copy_weights_to_gpu(const TransformerOptions& options, const SafetensorsFile& file,
-                                  const std::string& file_name, const StopRequest* stop);
 
 }  // namespace edgewise

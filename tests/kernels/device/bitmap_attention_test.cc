@@ -11,7 +11,7 @@
 #include "edgewise/base/error.h"
 #include "edgewise/base/random.h"
 #include "edgewise/graph/relation_ops.h"
-#include "edgewise/kernels/attention/tile_plan.h"
+#include "edgewise/kernels/attention/tile_attention.h"
 #include "tests/kernels/attention_cases.h"
 #include "tests/kernels/device/attention_on_device.h"
 #include "tests/kernels/device/attention_results.h"

@@ -3,8 +3,8 @@
 
 #include <vector>
 
+#include "edgewise/kernels/dropout/dropout.h"
 #include "edgewise/kernels/dropout/dropout_factors_cuda.h"
-#include "edgewise/kernels/dropout/dropout_reference.h"
 
 namespace edgewise::kernels {
 namespace {

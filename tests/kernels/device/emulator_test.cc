@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "edgewise/base/threads.h"
-#include "edgewise/kernels/gpu/reductions.h"
+#include "edgewise/kernels/gpu/device.h"
 #include "tests/emulator/launch_record.h"
 #include "tests/emulator/shared_memory_limit.h"
 #include "tests/kernels/device/schedules.h"

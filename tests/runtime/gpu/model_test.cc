@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "edgewise/kernels/loss/logits_tile.h"
-#include "edgewise/kernels/loss/rdrop_loss.h"
 #include "edgewise/kernels/loss/softmax_loss.h"
 #include "tests/runtime/gpu/models.h"
 #include "tests/support/error_of.h"

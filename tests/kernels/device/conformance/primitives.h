@@ -8,7 +8,6 @@
 #include "edgewise/base/bfloat16.h"
 #include "edgewise/base/random.h"
 #include "edgewise/kernels/gpu/device.h"
-#include "edgewise/kernels/gpu/reductions.h"
 
 // A struct for each function of device.h: what a block of kThreads threads computes with the function. A thread reads
 // kInputs words and writes kOutputs words. kUlp is the error that a device may have, in units of the last place of a

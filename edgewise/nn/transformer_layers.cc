@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/nn/transformer_layers.h"
+
+namespace edgewise {
+
+FeedForward::FeedForward(const LayerOptions& options, RandomStream& random)
+    : inner(options.size, options.feed_forward, Bias::kZero, random),
+      outer(options.feed_forward, options.size, Bias::kZero, random),
+      activation(options.activation),
+      dropout(options.dropout.activation) {}
+
+at::Tensor FeedForward::operator()(const at::Tensor& x, Pass& pass) const {
+  LinearOptions options = {.activation = activation};
+  pass.set_dropout(dropout, options);
+  return outer(inner(x, options));
+}
+
+EncoderLayer::EncoderLayer(const LayerOptions& options, RandomStream& random)
+    : self_attention(MultiHeadAttentionOptions::from_layer(options), random),
+      feed_forward(options, random),
+      self_sublayer(options),
+      feed_forward_sublayer(options) {}
+
+Projections EncoderLayer::project_qkv(const at::Tensor& x_NM, AttentionFields fields) const {
+  return self_attention.get(self_sublayer.prepare_input(x_NM), fields);
+}
+
+NodeState EncoderLayer::finish_attention(const at::Tensor& x_NM, const at::Tensor& average_NHV, Pass& pass) const {
+  return self_sublayer.add_output(x_NM, self_attention.get_o(average_NHV), feed_forward_sublayer.first_norm(), pass);
+}
+
+NodeState EncoderLayer::apply_feed_forward(const NodeState& state, const Norm& next, Pass& pass) const {
+  return feed_forward_sublayer.add_output(state.x_TM, feed_forward(state.input_TM, pass), next, pass);
+}
+
+at::Tensor EncoderLayer::finish_layer(const at::Tensor& x_NM, const at::Tensor& average_NHV, Pass& pass) const {
+  return finish_layer(x_NM, average_NHV, Norm(), pass).x_TM;
+}
+
+NodeState EncoderLayer::operator()(const Relation& relation, const NodeState& state, const Norm& next,
+                                   Pass& pass) const {
+  const Projections projections = self_attention.get(state.input_TM);
+  const at::Tensor average_NHV =
+      self_attention.average(relation, projections.query, projections.key, projections.value, pass);
+  return finish_layer(state.x_TM, average_NHV, next, pass);
+}
+
+at::Tensor EncoderLayer::operator()(const Relation& relation, const at::Tensor& x_NM, Pass& pass) const {
+  return (*this)(relation, begin(x_NM, pass), Norm(), pass).x_TM;
+}
+
+EncoderLayer transformer_block(std::int64_t size, std::int64_t heads, RandomStream& random) {
+  LayerOptions options;
+  options.size = size;
+  options.heads = heads;
+  options.feed_forward = 4 * size;
+  options.norm_placement = NormPlacement::kPost;
+  options.dropout = {.embedding = 0.0, .residual = 0.0, .attention = 0.0, .activation = 0.0};
+  return EncoderLayer(options, random);
+}
+
+DecoderLayer::DecoderLayer(const LayerOptions& options, RandomStream& random)
+    : self_attention(MultiHeadAttentionOptions::from_layer(options), random),
+      cross_attention(MultiHeadAttentionOptions::from_layer(options), random),
+      feed_forward(options, random),
+      self_sublayer(options),
+      cross_sublayer(options),
+      feed_forward_sublayer(options) {}
+
+Projections DecoderLayer::project_self_qkv(const at::Tensor& x_DM, AttentionFields fields) const {
+  return self_attention.get(self_sublayer.prepare_input(x_DM), fields);
+}
+
+at::Tensor DecoderLayer::finish_self_attention(const at::Tensor& x_DM, const at::Tensor& average_DHV,
+                                               Pass& pass) const {
+  return self_sublayer.add_output(x_DM, self_attention.get_o(average_DHV), pass);
+}
+
+Projections DecoderLayer::project_cross_qkv(const at::Tensor& x_NM, AttentionFields fields) const {
+  Projections projections = cross_attention.get(x_NM, fields & AttentionFields::kKeyValue);
+  if (contains(fields, AttentionFields::kQuery)) {
+    projections.query = cross_attention.get(cross_sublayer.prepare_input(x_NM), AttentionFields::kQuery).query;
+  }
+  return projections;
+}
+
+NodeState DecoderLayer::finish_cross_attention(const at::Tensor& x_DM, const at::Tensor& cross_average_DHV,
+                                               Pass& pass) const {
+  return cross_sublayer.add_output(x_DM, cross_attention.get_o(cross_average_DHV), feed_forward_sublayer.first_norm(),
+                                   pass);
+}
+
+NodeState DecoderLayer::apply_feed_forward(const NodeState& state, const Norm& next, Pass& pass) const {
+  return feed_forward_sublayer.add_output(state.x_TM, feed_forward(state.input_TM, pass), next, pass);
+}
+
+at::Tensor DecoderLayer::finish_layer(const at::Tensor& x_DM, const at::Tensor& average_DHV, Pass& pass) const {
+  return apply_feed_forward(finish_cross_attention(x_DM, average_DHV, pass), Norm(), pass).x_TM;
+}
+
+NodeState DecoderLayer::attend_encoder(const Relation& encoder_decoder, const at::Tensor& x_DM,
+                                       const at::Tensor& self_average_DHV, const Projections& encoder_kv,
+                                       Pass& pass) const {
+  const NodeState state =
+      self_sublayer.add_output(x_DM, self_attention.get_o(self_average_DHV), cross_sublayer.first_norm(), pass);
+  const at::Tensor query_DHK = cross_attention.get(state.input_TM, AttentionFields::kQuery).query;
+  const at::Tensor cross_average_DHV =
+      cross_attention.average(encoder_decoder, query_DHK, encoder_kv.key, encoder_kv.value, pass);
+  return finish_cross_attention(state.x_TM, cross_average_DHV, pass);
+}
+
+NodeState DecoderLayer::operator()(const Relation& decoder_decoder, const Relation& encoder_decoder,
+                                   const NodeState& state, const at::Tensor& encoded_SM, const Norm& next,
+                                   Pass& pass) const {
+  const Projections self = self_attention.get(state.input_TM);
+  const at::Tensor self_average_DHV = self_attention.average(decoder_decoder, self.query, self.key, self.value, pass);
+  const Projections encoder_kv = cross_attention.get(encoded_SM, AttentionFields::kKeyValue);
+  return apply_feed_forward(attend_encoder(encoder_decoder, state.x_TM, self_average_DHV, encoder_kv, pass), next,
+                            pass);
+}
+
+at::Tensor DecoderLayer::operator()(const Relation& decoder_decoder, const Relation& encoder_decoder,
+                                    const at::Tensor& x_DM, const at::Tensor& encoded_SM, Pass& pass) const {
+  return (*this)(decoder_decoder, encoder_decoder, begin(x_DM, pass), encoded_SM, Norm(), pass).x_TM;
+}
+
+}  // namespace edgewise
