@@ -203,7 +203,7 @@ void make_translate_command(CLI::App& translate) {
       ->needs(json);
   translate.add_option(
       "--shard", command->shard,
-      "I/N: translate the lines I, I + N, I + 2 N, … of the input, counted from 0, and write OUT.part-I-of-N");
+      "I/N: translate the lines I, I + N, I + 2 N and so on of the input, counted from 0, and write OUT.part-I-of-N");
   add_number(translate, "--merge", &command->merge, "join the N parts of --shard I/N to OUT",
              at_least(1).at_most(kMaxShards));
   translate.callback([command, &translate] { run_translate(*command, translate); });
