@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/apps/program.h"
-
 #include <c10/util/Exception.h>
 #include <fmt/format.h>
 #include <torch/version.h>

@@ -4,7 +4,7 @@
 #include <fstream>
 #include <utility>
 
-#include "edgewise/device/gpus.h"
+#include "edgewise/device/choose_gpu.h"
 
 namespace edgewise {
 namespace {

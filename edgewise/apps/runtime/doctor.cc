@@ -19,7 +19,6 @@
 #include "edgewise/base/threads.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/base/version.h"
-#include "edgewise/doctor/libraries.h"
 #include "edgewise/doctor/machine.h"
 #include "edgewise/doctor/self_test.h"
 

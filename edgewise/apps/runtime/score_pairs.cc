@@ -7,10 +7,8 @@
 #include <vector>
 
 #include "edgewise/apps/runtime/commands.h"
-#include "edgewise/apps/runtime/line_output.h"
-#include "edgewise/apps/runtime/request_reader.h"
 #include "edgewise/apps/runtime/shared_options.h"
-#include "edgewise/apps/runtime/translation_output.h"
+#include "edgewise/apps/runtime/translation_lines.h"
 
 namespace edgewise {
 namespace {

@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
-#include "edgewise/apps/runtime/request_reader.h"
 #include "edgewise/apps/runtime/standard_streams.h"
 #include "edgewise/apps/runtime/translate_command.h"
+#include "edgewise/apps/runtime/translation_lines.h"
 #include "edgewise/base/config/parse_number.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/utf8.h"

@@ -11,7 +11,7 @@
 #include <csignal>
 #include <utility>
 
-#include "edgewise/apps/runtime/end_signals.h"
+#include "edgewise/apps/runtime/signal_handlers.h"
 #include "edgewise/base/error.h"
 
 namespace edgewise {
