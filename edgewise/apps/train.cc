@@ -28,7 +28,6 @@
 #include "edgewise/base/utf8.h"
 #include "edgewise/base/version.h"
 #include "edgewise/distributed/agreement.h"
-#include "edgewise/distributed/check_same.h"
 #include "edgewise/distributed/connect.h"
 #include "edgewise/distributed/launch/local_processes.h"
 #include "edgewise/distributed/launch_environment.h"

@@ -3,6 +3,8 @@
 
 #include <functional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "edgewise/distributed/process_group.h"
 
@@ -30,5 +32,10 @@ void in_all_processes(ProcessGroup& processes, const std::function<void()>& work
 
 /// Returns whether `is_set` is true in any process. All processes call this function.
 bool is_any_set(ProcessGroup& processes, bool is_set);
+
+/// Throws CollectiveError if a value, such as {"config", text}, differs between processes. The error names the first
+/// value that differs, the first process whose value is not that of process 0, and the first line that differs. All
+/// processes call this function with the same names.
+void check_same(ProcessGroup& processes, const std::vector<std::pair<std::string, std::string>>& named_values);
 
 }  // namespace edgewise

@@ -3,9 +3,20 @@
 
 #include <fmt/format.h>
 
+#include <ctime>
 #include <regex>
 
 namespace edgewise {
+namespace {
+
+sigset_t broken_pipe_alone() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGPIPE);
+  return signals;
+}
+
+}  // namespace
 
 std::string describe_lost_process(std::string_view caller, std::int64_t size, std::chrono::milliseconds timeout,
                                   std::string_view cause) {
@@ -17,6 +28,18 @@ std::string first_line(const std::exception& error) {
   static const std::regex kPlaces(R"(\[[^\]]*:[0-9]+\] )");  // "[file:line] " and "[enforce fail at file:line] "
   const std::string_view text = error.what();
   return std::regex_replace(std::string(text.substr(0, text.find('\n'))), kPlaces, "");
+}
+
+BlockedBrokenPipe::BlockedBrokenPipe() {
+  const sigset_t signals = broken_pipe_alone();
+  ::pthread_sigmask(SIG_BLOCK, &signals, &before_);
+}
+
+BlockedBrokenPipe::~BlockedBrokenPipe() {
+  const sigset_t signals = broken_pipe_alone();
+  constexpr timespec kNoTime = {};
+  if (sigismember(&before_, SIGPIPE) == 0) ::sigtimedwait(&signals, nullptr, &kNoTime);
+  ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
 }
 
 }  // namespace edgewise

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/distributed/store_address.h"
 
+#include <arpa/inet.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -9,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <memory>
 #include <thread>
 
@@ -160,6 +162,19 @@ FileDescriptor listen_for_store(const std::string& address, int port, bool is_lo
   check(error == 0, "connect_processes: process 0 cannot listen at port {}, needs a free port; {}", port,
         error_text(error));
   return listener;
+}
+
+int find_free_port() {
+  const FileDescriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof(address);
+  auto* const general = reinterpret_cast<sockaddr*>(&address);
+  check(socket.is_open() && ::bind(socket.number(), general, size) == 0 &&
+            ::getsockname(socket.number(), general, &size) == 0,
+        "find_free_port: no port of this machine can be had ({}), needs one", std::strerror(errno));
+  return ntohs(address.sin_port);
 }
 
 }  // namespace edgewise

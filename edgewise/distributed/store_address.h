@@ -9,6 +9,7 @@
 #include "edgewise/base/files/file_descriptor.h"
 
 // Sockets of the store through which processes find each other.
+
 namespace edgewise {
 
 /// The two ends of a connection as numeric IP addresses.
@@ -34,5 +35,8 @@ std::string address_of(std::int64_t rank, const std::vector<ConnectionEnds>& all
 
 /// Whether a numeric IP address leads to this machine itself.
 bool is_loopback(const std::string& address);
+
+/// Returns a TCP port of the loopback interface that no process uses at the moment. Throws Error if there is none.
+int find_free_port();
 
 }  // namespace edgewise

@@ -12,7 +12,6 @@
 #include <zstd.h>
 
 #include <array>
-#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <map>

@@ -12,10 +12,7 @@
 #include <initializer_list>
 #include <memory>
 #include <new>
-#include <span>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "edgewise/base/random.h"
 #include "edgewise/base/sha256.h"

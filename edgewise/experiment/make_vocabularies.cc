@@ -17,7 +17,7 @@
 #include "edgewise/base/files/files.h"
 #include "edgewise/base/files/listed_directory.h"
 #include "edgewise/distributed/agreement.h"
-#include "edgewise/distributed/packed_strings.h"
+#include "edgewise/distributed/process_group.h"
 #include "edgewise/text/vocabulary/cased_vocabulary.h"
 #include "edgewise/text/vocabulary/vocabulary_names.h"
 #include "edgewise/translate/model_files.h"

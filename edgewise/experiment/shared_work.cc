@@ -8,7 +8,7 @@
 
 #include "edgewise/base/stop_request.h"
 #include "edgewise/distributed/agreement.h"
-#include "edgewise/distributed/packed_strings.h"
+#include "edgewise/distributed/process_group.h"
 
 namespace edgewise {
 namespace {

@@ -7,7 +7,6 @@
 #include <sys/resource.h>
 
 #include <new>
-#include <string>
 
 #include "edgewise/apps/runtime/standard_streams.h"
 #include "edgewise/base/address_space.h"

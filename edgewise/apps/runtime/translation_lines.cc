@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cstdint>
-#include <string>
 #include <tuple>
 #include <utility>
 #include <vector>

@@ -18,9 +18,8 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/files/file_descriptor.h"
-#include "edgewise/distributed/free_port.h"
-#include "edgewise/distributed/launch/parent_process.h"
-#include "edgewise/distributed/launch/waited_signals.h"
+#include "edgewise/distributed/launch/launch_signals.h"
+#include "edgewise/distributed/store_address.h"
 
 namespace edgewise {
 namespace {

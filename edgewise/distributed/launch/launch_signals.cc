@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/distributed/launch/waited_signals.h"
+#include "edgewise/distributed/launch/launch_signals.h"
+
+#include <sys/prctl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -64,6 +67,12 @@ void WaitedSignals::restore_in_child() const {
 void WaitedSignals::restore() const {
   sigaction(SIGCHLD, &child_action_before_, nullptr);
   sigprocmask(SIG_SETMASK, &mask_before_, nullptr);
+}
+
+bool end_with_parent(pid_t parent) {
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  // The system sends no signal for a parent that ended before, and another process is the parent then.
+  return getppid() == parent;
 }
 
 }  // namespace edgewise
