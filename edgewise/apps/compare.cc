@@ -17,7 +17,7 @@
 #include "edgewise/base/utf8.h"
 #include "edgewise/pictures/run_comparison.h"
 #include "edgewise/translate/output_path.h"
-#include "edgewise/viz/label.h"
+#include "edgewise/viz/svg.h"
 
 namespace edgewise {
 namespace {

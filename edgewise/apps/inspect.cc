@@ -23,7 +23,7 @@
 #include "edgewise/pictures/sentence_steps.h"
 #include "edgewise/text/corpus/line_reader.h"
 #include "edgewise/translate/model_names.h"
-#include "edgewise/viz/label.h"
+#include "edgewise/viz/svg.h"
 
 namespace edgewise {
 namespace {

@@ -8,7 +8,7 @@
 #include "edgewise/base/error.h"
 #include "edgewise/base/files/files.h"
 #include "edgewise/base/files/regular_file.h"
-#include "edgewise/experiment/json_lines.h"
+#include "edgewise/experiment/run_record.h"
 
 namespace edgewise {
 namespace {

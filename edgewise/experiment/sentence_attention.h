@@ -10,7 +10,7 @@
 
 #include "edgewise/base/config/fields.h"
 #include "edgewise/base/stop_request.h"
-#include "edgewise/experiment/model_directory.h"
+#include "edgewise/experiment/translation_model.h"
 #include "edgewise/graph/batch.h"
 #include "edgewise/translate/translation.h"
 #include "edgewise/viz/attention_maps.h"

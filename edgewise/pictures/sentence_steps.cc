@@ -9,8 +9,8 @@
 #include "edgewise/base/error.h"
 #include "edgewise/base/files/json.h"
 #include "edgewise/data/batches.h"
-#include "edgewise/experiment/encoded_input.h"
 #include "edgewise/experiment/evaluate.h"
+#include "edgewise/experiment/translation_model.h"
 #include "edgewise/models/model_memory.h"
 
 namespace edgewise {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "edgewise/experiment/model_directory.h"
+#include "edgewise/experiment/translation_model.h"
 #include "edgewise/ops/ponder_steps.h"
 #include "edgewise/viz/ponder_picture.h"
 

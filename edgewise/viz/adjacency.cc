@@ -9,8 +9,8 @@
 #include "edgewise/base/escape_html.h"
 #include "edgewise/viz/axis.h"
 #include "edgewise/viz/graph_picture.h"
-#include "edgewise/viz/label.h"
 #include "edgewise/viz/palette.h"
+#include "edgewise/viz/svg.h"
 
 namespace edgewise {
 namespace {

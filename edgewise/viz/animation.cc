@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "edgewise/base/error.h"
-#include "edgewise/viz/label.h"
 #include "edgewise/viz/raster.h"
 #include "edgewise/viz/svg.h"
 

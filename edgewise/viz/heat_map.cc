@@ -8,8 +8,8 @@
 #include <cmath>
 
 #include "edgewise/base/error.h"
-#include "edgewise/viz/colour_scale.h"
-#include "edgewise/viz/label.h"
+#include "edgewise/viz/palette.h"
+#include "edgewise/viz/svg.h"
 
 namespace edgewise {
 namespace {

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "edgewise/base/escape_html.h"
-#include "edgewise/viz/label.h"
 #include "edgewise/viz/palette.h"
+#include "edgewise/viz/svg.h"
 
 namespace edgewise {
 namespace {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/experiment/shared_work.h"
-
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "edgewise/base/stop_request.h"
+#include "edgewise/distributed/agreement.h"
 #include "tests/distributed/process_threads.h"
 
 namespace edgewise {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/viz/colour_scale.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 
+#include "edgewise/viz/palette.h"
 #include "tests/support/error_of.h"
 
 namespace edgewise {

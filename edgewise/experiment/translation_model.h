@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <string_view>
+#include <vector>
 
+#include "edgewise/graph/batch.h"
 #include "edgewise/models/sequence_model.h"
 #include "edgewise/ops/loss.h"
 #include "edgewise/options/experiment.h"
+#include "edgewise/text/vocabulary/sentence_frame.h"
 #include "edgewise/translate/model_files.h"
 
 namespace edgewise {
@@ -30,5 +34,18 @@ TranslationModel open_model(const std::filesystem::path& path);
 
 /// Makes the model of a directory in memory.
 TranslationModel make_model(const ModelFiles& files);
+
+/// An input as tokens, and the special tokens around them.
+struct EncodedInput {
+  std::vector<std::int64_t> tokens;
+  SentenceFrame frame;
+};
+
+/// Encodes an input in the language of the model's config. Errors begin with `caller`.
+EncodedInput encode_input(const TranslationModel& model, std::string_view input, std::string_view caller);
+
+/// Pairs an input with the tokens of an output. Both get the special tokens around them.
+TokenPair pair_with_output(const TranslationModel& model, const EncodedInput& input,
+                           const std::vector<std::int64_t>& output, std::string_view caller);
 
 }  // namespace edgewise
