@@ -41,30 +41,6 @@
 namespace edgewise {
 namespace {
 
-/// Connects to the other processes of a training, which exchange tensors on `device`, and calls `train`. The errors
-/// that run_program prints then begin with the rank of the process; process 0 alone prints an error of all processes.
-/// `timeout` limits the wait for an exchange. Throws EarlyExit with kLostProcessExitCode (local_processes.h), after
-/// printing a message, if another process is lost.
-void run_as_rank(const LaunchEnvironment& launched, std::chrono::duration<double> timeout, at::Device device,
-                 const std::function<void(ProcessGroup&)>& train) {
-  set_error_prefix(fmt::format("rank {}: ", launched.rank));
-  ConnectOptions options;
-  options.exchange_timeout = std::chrono::duration_cast<std::chrono::milliseconds>(timeout);
-  options.connect_timeout = std::min(options.connect_timeout, options.exchange_timeout);
-  options.device = device;
-  try {
-    const std::unique_ptr<ProcessGroup> processes = connect_processes(launched, options);
-    train(*processes);
-  } catch (const CollectiveError&) {
-    if (launched.rank > 0) throw EarlyExit(kUserErrorExitCode);
-    set_error_prefix("");
-    throw;
-  } catch (const LostProcessError& error) {
-    print_error("rank {}: {}\n", launched.rank, printable(error.what()));
-    throw EarlyExit(kLostProcessExitCode);
-  }
-}
-
 constexpr double kMaxProcess = 1 << 22;  // the most processes that Linux numbers
 
 struct TrainCommand {
@@ -229,6 +205,30 @@ int run_local_training(const TrainCommand& command) {
                 resuming(command));
   }
   return result.exit_code;
+}
+
+/// Connects to the other processes of a training, which exchange tensors on `device`, and calls `train`. The errors
+/// that run_program prints then begin with the rank of the process; process 0 alone prints an error of all processes.
+/// `timeout` limits the wait for an exchange. Throws EarlyExit with kLostProcessExitCode (local_processes.h), after
+/// printing a message, if another process is lost.
+void run_as_rank(const LaunchEnvironment& launched, std::chrono::duration<double> timeout, at::Device device,
+                 const std::function<void(ProcessGroup&)>& train) {
+  set_error_prefix(fmt::format("rank {}: ", launched.rank));
+  ConnectOptions options;
+  options.exchange_timeout = std::chrono::duration_cast<std::chrono::milliseconds>(timeout);
+  options.connect_timeout = std::min(options.connect_timeout, options.exchange_timeout);
+  options.device = device;
+  try {
+    const std::unique_ptr<ProcessGroup> processes = connect_processes(launched, options);
+    train(*processes);
+  } catch (const CollectiveError&) {
+    if (launched.rank > 0) throw EarlyExit(kUserErrorExitCode);
+    set_error_prefix("");
+    throw;
+  } catch (const LostProcessError& error) {
+    print_error("rank {}: {}\n", launched.rank, printable(error.what()));
+    throw EarlyExit(kLostProcessExitCode);
+  }
 }
 
 void run_train(const TrainCommand& command) {

@@ -5,7 +5,6 @@
 
 #include <csignal>
 
-#include "edgewise/apps/runtime/signal_handlers.h"
 #include "edgewise/apps/runtime/standard_streams.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/files/unfinished_files.h"

@@ -15,7 +15,6 @@
 #include "edgewise/distributed/c10d_errors.h"
 #include "edgewise/distributed/c10d_process_group.h"
 #include "edgewise/distributed/key_value_store.h"
-#include "edgewise/distributed/process_group.h"
 #include "edgewise/distributed/store_address.h"
 
 namespace edgewise {

@@ -23,6 +23,68 @@
 namespace edgewise {
 namespace {
 
+// The fixed model.
+
+constexpr std::int64_t kLayers = 2;
+constexpr std::int64_t kSize = 64;
+constexpr std::int64_t kFeedForward = 144;
+constexpr std::int64_t kVocabulary = 1100;  // two tiles of the output projection
+
+/// Draws numbers from [-1, 1) without functions of the mathematical library, whose last bits differ between machines.
+std::vector<float> draw_numbers(std::int64_t count, RandomStream& random) {
+  std::vector<float> numbers(static_cast<std::size_t>(count));
+  for (float& number : numbers) number = static_cast<float>(static_cast<std::int32_t>(random.next_u32())) * 0x1p-31f;
+  return numbers;
+}
+
+/// Draws parameters by name.
+class ParameterList {
+ public:
+  /// Draws numbers from [mean - range, mean + range).
+  void add(const std::string& name, std::vector<std::int64_t> shape, float range, float mean = 0) {
+    std::int64_t count = 1;
+    for (const std::int64_t size : shape) count *= size;
+    std::vector<float>& numbers = numbers_.emplace_back(draw_numbers(count, random_));
+    for (float& number : numbers) number = mean + range * number;
+    tensors_.push_back({.name = name,
+                        .dtype = DType::kF32,
+                        .shape = std::move(shape),
+                        .bytes = std::as_bytes(std::span<const float>(numbers))});
+  }
+
+  void add_norm(const std::string& name) {
+    add(name + ".gain", {kSize}, 0.25f, 1);
+    add(name + ".bias", {kSize}, 0.25f);
+  }
+
+  /// Draws weights of a variance of 1 / in.
+  void add_linear(const std::string& name, std::int64_t in, std::int64_t out) {
+    add(name + ".weight", {out, in}, std::sqrt(3 / static_cast<float>(in)));
+    add(name + ".bias", {out}, 0.25f);
+  }
+
+  void add_attention(const std::string& name) {
+    for (const char* part : {".query", ".key", ".value", ".output"}) add_linear(name + part, kSize, kSize);
+    add_norm(name + "_norm");
+  }
+
+  void add_layer(const std::string& name, std::initializer_list<const char*> attentions) {
+    for (const char* attention : attentions) add_attention(name + attention);
+    add_linear(name + "feed_forward.inner", kSize, kFeedForward);
+    add_linear(name + "feed_forward.outer", kFeedForward, kSize);
+    add_norm(name + "feed_forward_norm");
+  }
+
+  SafetensorsFile file() const { return SafetensorsFile::parse(serialize_safetensors(tensors_), "the fixed model"); }
+
+ private:
+  RandomStream random_{/*seed=*/7};
+  std::vector<std::vector<float>> numbers_;  // the tensors' bytes; growing the outer vector keeps them in place
+  std::vector<TensorInfo> tensors_;
+};
+
+// The tests.
+
 /// Compares numbers one by one with expected numbers.
 class Comparison {
  public:
@@ -130,64 +192,6 @@ Finding test_decoding() {
   compare_probabilities(model, precision, comparison);
   return comparison.finding();
 }
-
-constexpr std::int64_t kLayers = 2;
-constexpr std::int64_t kSize = 64;
-constexpr std::int64_t kFeedForward = 144;
-constexpr std::int64_t kVocabulary = 1100;  // two tiles of the output projection
-
-/// Draws numbers from [-1, 1) without functions of the mathematical library, whose last bits differ between machines.
-std::vector<float> draw_numbers(std::int64_t count, RandomStream& random) {
-  std::vector<float> numbers(static_cast<std::size_t>(count));
-  for (float& number : numbers) number = static_cast<float>(static_cast<std::int32_t>(random.next_u32())) * 0x1p-31f;
-  return numbers;
-}
-
-/// Draws parameters by name.
-class ParameterList {
- public:
-  /// Draws numbers from [mean - range, mean + range).
-  void add(const std::string& name, std::vector<std::int64_t> shape, float range, float mean = 0) {
-    std::int64_t count = 1;
-    for (const std::int64_t size : shape) count *= size;
-    std::vector<float>& numbers = numbers_.emplace_back(draw_numbers(count, random_));
-    for (float& number : numbers) number = mean + range * number;
-    tensors_.push_back({.name = name,
-                        .dtype = DType::kF32,
-                        .shape = std::move(shape),
-                        .bytes = std::as_bytes(std::span<const float>(numbers))});
-  }
-
-  void add_norm(const std::string& name) {
-    add(name + ".gain", {kSize}, 0.25f, 1);
-    add(name + ".bias", {kSize}, 0.25f);
-  }
-
-  /// Draws weights of a variance of 1 / in.
-  void add_linear(const std::string& name, std::int64_t in, std::int64_t out) {
-    add(name + ".weight", {out, in}, std::sqrt(3 / static_cast<float>(in)));
-    add(name + ".bias", {out}, 0.25f);
-  }
-
-  void add_attention(const std::string& name) {
-    for (const char* part : {".query", ".key", ".value", ".output"}) add_linear(name + part, kSize, kSize);
-    add_norm(name + "_norm");
-  }
-
-  void add_layer(const std::string& name, std::initializer_list<const char*> attentions) {
-    for (const char* attention : attentions) add_attention(name + attention);
-    add_linear(name + "feed_forward.inner", kSize, kFeedForward);
-    add_linear(name + "feed_forward.outer", kFeedForward, kSize);
-    add_norm(name + "feed_forward_norm");
-  }
-
-  SafetensorsFile file() const { return SafetensorsFile::parse(serialize_safetensors(tensors_), "the fixed model"); }
-
- private:
-  RandomStream random_{/*seed=*/7};
-  std::vector<std::vector<float>> numbers_;  // the tensors' bytes; growing the outer vector keeps them in place
-  std::vector<TensorInfo> tensors_;
-};
 
 }  // namespace
 

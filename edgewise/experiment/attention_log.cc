@@ -171,10 +171,8 @@ void AttentionLog::write_lines() {
 std::vector<AttentionSnapshot> read_attention_log(const fs::path& run, std::string_view caller) {
   std::vector<AttentionSnapshot> snapshots;
   if (!path_exists(run / kFile, caller)) return snapshots;
-  for_each_json_line(run / kFile, caller, [&](const JsonLine& line) {
-    snapshots.push_back(read_snapshot(line.json));
-    return true;
-  });
+  for_each_json_line(run / kFile, caller,
+                     [&](JsonScanner& line, const std::string&) { snapshots.push_back(read_snapshot(line)); });
   return snapshots;
 }
 

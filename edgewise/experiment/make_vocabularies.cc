@@ -6,8 +6,6 @@
 
 #include <algorithm>
 #include <map>
-#include <string>
-#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -17,11 +15,9 @@
 #include "edgewise/base/files/files.h"
 #include "edgewise/base/files/listed_directory.h"
 #include "edgewise/distributed/agreement.h"
-#include "edgewise/distributed/process_group.h"
 #include "edgewise/text/vocabulary/cased_vocabulary.h"
 #include "edgewise/text/vocabulary/vocabulary_names.h"
 #include "edgewise/translate/model_files.h"
-#include "edgewise/translate/vocabulary_files.h"
 
 namespace edgewise {
 namespace {

@@ -14,7 +14,6 @@
 #include "edgewise/base/files/files.h"
 #include "edgewise/base/sha256.h"
 #include "edgewise/distributed/agreement.h"
-#include "edgewise/distributed/process_group.h"
 #include "edgewise/experiment/attention_log.h"
 #include "edgewise/experiment/make_vocabularies.h"
 #include "edgewise/experiment/run_config.h"

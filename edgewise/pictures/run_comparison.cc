@@ -13,7 +13,6 @@
 #include "edgewise/viz/charts.h"
 #include "edgewise/viz/page.h"
 #include "edgewise/viz/palette.h"
-#include "edgewise/viz/svg.h"
 
 namespace edgewise {
 namespace {
@@ -79,8 +78,6 @@ std::string html_table(const std::vector<ComparisonColumn>& columns) {
   }
   return html + "</table></div>\n";
 }
-
-using Runs = std::vector<RunRecord>;
 
 void add_curves(LineChart& chart, const Runs& runs, std::string_view metric, LineStyle style) {
   for (std::size_t i = 0; i < runs.size(); ++i) {

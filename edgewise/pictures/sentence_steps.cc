@@ -10,7 +10,6 @@
 #include "edgewise/base/files/json.h"
 #include "edgewise/data/batches.h"
 #include "edgewise/experiment/evaluate.h"
-#include "edgewise/experiment/translation_model.h"
 #include "edgewise/models/model_memory.h"
 
 namespace edgewise {

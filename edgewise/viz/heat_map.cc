@@ -9,7 +9,6 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/viz/palette.h"
-#include "edgewise/viz/svg.h"
 
 namespace edgewise {
 namespace {

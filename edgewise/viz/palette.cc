@@ -56,8 +56,6 @@ Colour colour_of(double value) {
   return convert_oklab(kDarkest + (kLightest - kDarkest) * t, chroma * std::cos(hue), chroma * std::sin(hue));
 }
 
-Colour text_colour_on(double value) { return value < 0.45 ? Colour{255, 255, 255} : Colour{0, 0, 0}; }
-
 std::vector<Colour> make_colour_table(int count) {
   check(count >= 2, "make_colour_table: count is {}, needs at least 2", count);
   std::vector<Colour> colours;

@@ -26,9 +26,6 @@ std::string hex(const Colour& colour);
 /// print. Values outside [0, 1] are clamped; NaN has the colour of 0.
 Colour colour_of(double value);
 
-/// Returns the colour of text on colour_of(value): white on dark colours, black on light colours.
-Colour text_colour_on(double value);
-
 /// Returns `count` colours of the scale, at least 2, evenly spaced and including both ends.
 std::vector<Colour> make_colour_table(int count);
 

@@ -8,7 +8,6 @@
 
 #include "edgewise/base/escape_html.h"
 #include "edgewise/viz/palette.h"
-#include "edgewise/viz/svg.h"
 
 namespace edgewise {
 namespace {

@@ -65,6 +65,8 @@ Raster copy_pixels(cairo_surface_t* surface) {
   return raster;
 }
 
+// PNG files as its specification (third edition, which includes animation) describes them.
+
 constexpr std::string_view kSignature = "\x89PNG\r\n\x1a\n";
 constexpr char kEightBits = 8;
 constexpr char kTruecolour = 2;
