@@ -4,8 +4,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <csignal>
-#include <cstdint>
 #include <string_view>
 
 #include "edgewise/apps/runtime/commands.h"

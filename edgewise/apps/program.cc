@@ -3,9 +3,6 @@
 #include <fmt/format.h>
 #include <torch/version.h>
 
-#include <exception>
-#include <optional>
-#include <string>
 #include <string_view>
 
 #include "edgewise/apps/runtime/commands.h"

@@ -5,16 +5,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <chrono>
 #include <csignal>
-#include <cstdint>
-#include <filesystem>
-#include <functional>
 #include <initializer_list>
-#include <memory>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "edgewise/apps/progress.h"
 #include "edgewise/apps/runtime/commands.h"
@@ -22,10 +14,8 @@
 #include "edgewise/apps/runtime/standard_streams.h"
 #include "edgewise/apps/train_signals.h"
 #include "edgewise/base/config/config.h"
-#include "edgewise/base/error.h"
 #include "edgewise/base/files/files.h"
 #include "edgewise/base/threads.h"
-#include "edgewise/base/utf8.h"
 #include "edgewise/base/version.h"
 #include "edgewise/distributed/agreement.h"
 #include "edgewise/distributed/connect.h"

@@ -3,8 +3,6 @@
 
 #include <unistd.h>
 
-#include <csignal>
-
 #include "edgewise/apps/runtime/standard_streams.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/files/unfinished_files.h"

@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
-#include <cstddef>
 #include <functional>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "edgewise/distributed/process_group.h"
 

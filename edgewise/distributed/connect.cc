@@ -5,10 +5,8 @@
 #include <atomic>
 #include <future>
 #include <optional>
-#include <string>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include "edgewise/base/background.h"
 #include "edgewise/distributed/c10d_backends.h"

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <string_view>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 
 #include "edgewise/base/error.h"

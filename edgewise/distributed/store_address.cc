@@ -123,9 +123,10 @@ int listen_everywhere(int port, FileDescriptor& listener) {
   return try_listen(reinterpret_cast<const sockaddr*>(&four), sizeof(four), listener);
 }
 
-}  // namespace
-
+/// Whether a numeric IP address leads to this machine itself.
 bool is_loopback(const std::string& address) { return address.starts_with("127.") || address == "::1"; }
+
+}  // namespace
 
 std::string address_of(std::int64_t rank, const std::vector<ConnectionEnds>& all) {
   const std::string& here = all[static_cast<std::size_t>(rank)].here;

@@ -33,9 +33,6 @@ FileDescriptor listen_for_store(const std::string& address, int port, bool is_lo
 /// address at which another machine reaches the store.
 std::string address_of(std::int64_t rank, const std::vector<ConnectionEnds>& all);
 
-/// Whether a numeric IP address leads to this machine itself.
-bool is_loopback(const std::string& address);
-
 /// Returns a TCP port of the loopback interface that no process uses at the moment. Throws Error if there is none.
 int find_free_port();
 

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cmath>
 #include <span>
-#include <utility>
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/threads.h"

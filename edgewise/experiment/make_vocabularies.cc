@@ -7,8 +7,6 @@
 #include <algorithm>
 #include <map>
 #include <system_error>
-#include <utility>
-#include <vector>
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/files/directory.h"

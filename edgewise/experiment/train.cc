@@ -6,9 +6,6 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
-#include <optional>
-#include <span>
-#include <utility>
 
 #include "edgewise/base/available_memory.h"
 #include "edgewise/base/files/files.h"

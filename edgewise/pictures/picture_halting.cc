@@ -2,9 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <memory>
-#include <utility>
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/files/files.h"
@@ -19,7 +16,6 @@
 #include "edgewise/viz/charts.h"
 #include "edgewise/viz/page.h"
 #include "edgewise/viz/ponder_picture.h"
-#include "edgewise/viz/svg.h"
 
 namespace edgewise {
 namespace {

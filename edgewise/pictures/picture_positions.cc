@@ -11,7 +11,6 @@
 #include "edgewise/positions/position_formula.h"
 #include "edgewise/viz/page.h"
 #include "edgewise/viz/signal_picture.h"
-#include "edgewise/viz/svg.h"
 
 namespace edgewise {
 namespace {

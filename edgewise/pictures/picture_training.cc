@@ -13,7 +13,6 @@
 #include "edgewise/pictures/run_comparison.h"
 #include "edgewise/viz/animation.h"
 #include "edgewise/viz/page.h"
-#include "edgewise/viz/svg.h"
 
 namespace edgewise {
 namespace {

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <utility>
 
 #include "edgewise/base/escape_html.h"
 #include "edgewise/base/files/json.h"

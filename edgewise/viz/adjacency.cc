@@ -3,14 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string>
-#include <vector>
 
 #include "edgewise/base/escape_html.h"
 #include "edgewise/viz/axis.h"
 #include "edgewise/viz/graph_picture.h"
 #include "edgewise/viz/palette.h"
-#include "edgewise/viz/svg.h"
 
 namespace edgewise {
 namespace {

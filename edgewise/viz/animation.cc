@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <utility>
-#include <vector>
 
 #include "edgewise/base/error.h"
 #include "edgewise/viz/raster.h"
@@ -14,6 +13,7 @@ namespace edgewise {
 namespace {
 
 constexpr double kCaptionHeight = 22;
+constexpr std::int64_t kFrameMilliseconds = 500;
 
 SvgPicture add_caption(const AnimationFrame& frame) {
   SvgPicture picture = frame.picture;

@@ -19,7 +19,7 @@ constexpr double kLeft = 42;
 constexpr double kRight = 8;
 constexpr double kLabelGap = 4;  // between a label of the y axis and the curves
 constexpr double kTop = 24;
-constexpr double kBarTop = 40;  // of a bar chart
+constexpr double kBarTop = 40;  // kTop of a bar chart
 constexpr double kBottom = 34;
 constexpr std::size_t kMaxPoints = 300;
 

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <utility>
-#include <vector>
 
 #include "edgewise/base/escape_html.h"
 #include "edgewise/base/utf8.h"

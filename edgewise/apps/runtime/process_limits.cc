@@ -2,7 +2,6 @@
 #include "edgewise/apps/runtime/process_limits.h"
 
 #include <execinfo.h>
-#include <fmt/format.h>
 #include <malloc.h>
 #include <sys/resource.h>
 

@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
 
-#include <exception>
 #include <filesystem>
 #include <new>
-#include <optional>
 #include <sstream>
 #include <stdexcept>
-#include <string>
-#include <string_view>
 #include <system_error>
-#include <vector>
 
 #include "edgewise/apps/runtime/commands.h"
 #include "edgewise/apps/runtime/process_limits.h"
@@ -20,10 +14,8 @@
 #include "edgewise/base/address_space.h"
 #include "edgewise/base/available_memory.h"
 #include "edgewise/base/config/nearest_name.h"
-#include "edgewise/base/error.h"
 #include "edgewise/base/peak_memory.h"
 #include "edgewise/base/threads.h"
-#include "edgewise/base/utf8.h"
 #include "edgewise/base/version.h"
 
 namespace edgewise {

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // edgewise score-pairs --model RUN INPUT OUTPUT
-#include <filesystem>
-#include <memory>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "edgewise/apps/runtime/commands.h"
 #include "edgewise/apps/runtime/shared_options.h"

@@ -1,12 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // edgewise translate --model RUN [INPUT]
-#include <filesystem>
-#include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "edgewise/apps/runtime/commands.h"
 #include "edgewise/apps/runtime/standard_streams.h"

@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lines of a text that many processes translate: line n, counted from 0, belongs to shard n mod N.
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <cstdint>
 #include <list>
-#include <memory>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "edgewise/apps/runtime/standard_streams.h"
 #include "edgewise/apps/runtime/translate_command.h"

@@ -1,19 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
-
-#include <memory>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "edgewise/apps/runtime/standard_streams.h"
 #include "edgewise/apps/runtime/translate_command.h"
 #include "edgewise/apps/runtime/translation_lines.h"
 #include "edgewise/base/error.h"
-#include "edgewise/base/stop_request.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/text/corpus/byte_source.h"
 #include "edgewise/text/unicode.h"

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/apps/runtime/translation_lines.h"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <tuple>
-#include <utility>
 #include <vector>
 
 #include "edgewise/apps/runtime/standard_streams.h"

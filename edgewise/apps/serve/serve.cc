@@ -9,16 +9,11 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
-#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <ctime>
 #include <future>
 #include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "edgewise/apps/runtime/commands.h"
 #include "edgewise/apps/runtime/shared_options.h"
@@ -28,9 +23,7 @@
 #include "edgewise/base/background.h"
 #include "edgewise/base/config/config.h"
 #include "edgewise/base/config/parse_number.h"
-#include "edgewise/base/error.h"
 #include "edgewise/base/files/file_descriptor.h"
-#include "edgewise/base/stop_request.h"
 #include "edgewise/server/translation_server.h"
 
 namespace edgewise {
