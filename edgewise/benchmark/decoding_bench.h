@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
 #include <optional>
-#include <string>
-#include <vector>
 
-#include "edgewise/base/profile.h"
 #include "edgewise/benchmark/training_bench.h"
 #include "edgewise/options/precision.h"
 

@@ -3,9 +3,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <chrono>
 #include <cstdint>
-#include <string>
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 
 #include "edgewise/distributed/key_value_store.h"

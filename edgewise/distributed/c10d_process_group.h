@@ -2,13 +2,9 @@
 #pragma once
 
 #include <chrono>
-#include <cstdint>
-#include <memory>
 #include <mutex>
-#include <string>
 #include <string_view>
 #include <torch/csrc/distributed/c10d/Backend.hpp>
-#include <vector>
 
 #include "edgewise/distributed/process_group.h"
 

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "edgewise/base/stop_request.h"
 #include "edgewise/data/encode.h"
 #include "edgewise/distributed/process_group.h"

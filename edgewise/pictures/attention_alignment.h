@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "edgewise/experiment/sentence_attention.h"
 #include "edgewise/text/metrics/word_alignment.h"
-#include "edgewise/viz/attention_maps.h"
 #include "edgewise/viz/attention_page.h"
 
 namespace edgewise {

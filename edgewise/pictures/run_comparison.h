@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "edgewise/experiment/run_record.h"
 #include "edgewise/viz/svg.h"
 

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "edgewise/experiment/translation_model.h"
 #include "edgewise/ops/ponder_steps.h"
 #include "edgewise/viz/ponder_picture.h"

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <span>
-#include <string>
-#include <string_view>
-
 #include "edgewise/viz/svg.h"
 
 namespace edgewise {

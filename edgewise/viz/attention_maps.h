@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
 #include <optional>
-#include <string>
-#include <vector>
 
 #include "edgewise/base/stop_request.h"
 #include "edgewise/viz/heat_map.h"
-#include "edgewise/viz/svg.h"
 
 namespace edgewise {
 

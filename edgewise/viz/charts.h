@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "edgewise/viz/axis.h"
 #include "edgewise/viz/svg.h"

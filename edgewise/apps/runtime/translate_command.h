@@ -1,20 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <CLI/CLI.hpp>
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "edgewise/apps/runtime/shared_options.h"
 #include "edgewise/apps/runtime/translation_lines.h"
-#include "edgewise/base/files/files.h"
-#include "edgewise/translate/text_lines.h"
 #include "edgewise/translate/text_translator.h"
-#include "edgewise/translate/translator.h"
 
 // The command `translate`: translate.cc has its options and the mode of lines, translate_text.cc and translate_shard.cc
 // the other modes.
