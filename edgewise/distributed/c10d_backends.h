@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 
-#include "edgewise/distributed/key_value_store.h"
+#include "edgewise/distributed/store.h"
 
 // The backends of c10d. A build without EDGEWISE_CUDA has nccl_missing.cc in the place of nccl_process_group.cc.
 namespace edgewise {

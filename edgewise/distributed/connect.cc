@@ -12,8 +12,7 @@
 #include "edgewise/distributed/c10d_backends.h"
 #include "edgewise/distributed/c10d_errors.h"
 #include "edgewise/distributed/c10d_process_group.h"
-#include "edgewise/distributed/key_value_store.h"
-#include "edgewise/distributed/store_address.h"
+#include "edgewise/distributed/store.h"
 
 namespace edgewise {
 namespace {

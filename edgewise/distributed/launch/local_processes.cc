@@ -18,7 +18,7 @@
 #include "edgewise/base/error.h"
 #include "edgewise/base/files/file_descriptor.h"
 #include "edgewise/distributed/launch/launch_signals.h"
-#include "edgewise/distributed/store_address.h"
+#include "edgewise/distributed/store.h"
 
 namespace edgewise {
 namespace {

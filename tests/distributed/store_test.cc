@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/distributed/store_address.h"
-
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -8,6 +6,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "edgewise/distributed/store.h"
 #include "tests/distributed/forked_group.h"
 
 namespace edgewise {
