@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // edgewise compare RUN… [-o PAGE.html]
-
 #include <algorithm>
 #include <filesystem>
 #include <memory>

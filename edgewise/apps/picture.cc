@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // edgewise picture KIND … -o FILE
-
 #include <filesystem>
 #include <memory>
 #include <utility>

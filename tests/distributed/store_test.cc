@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "edgewise/distributed/store.h"
+
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -6,7 +8,6 @@
 #include <algorithm>
 #include <iterator>
 
-#include "edgewise/distributed/store.h"
 #include "tests/distributed/forked_group.h"
 
 namespace edgewise {

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-
 #include "edgewise/apps/runtime/standard_streams.h"
 #include "edgewise/apps/runtime/translate_command.h"
 #include "edgewise/apps/runtime/translation_lines.h"
