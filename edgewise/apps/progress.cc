@@ -4,8 +4,6 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <algorithm>
-
 #include "edgewise/apps/runtime/standard_streams.h"
 #include "edgewise/base/threads.h"
 #include "edgewise/base/utf8.h"

@@ -2,7 +2,6 @@
 #include <cuda_runtime_api.h>
 
 #include <fstream>
-#include <utility>
 
 #include "edgewise/device/choose_gpu.h"
 

@@ -5,7 +5,6 @@
 
 #include <charconv>
 #include <span>
-#include <utility>
 
 #include "edgewise/base/available_memory.h"
 #include "edgewise/base/error.h"

@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <utility>
-
 #include "edgewise/base/available_memory.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/files/json.h"

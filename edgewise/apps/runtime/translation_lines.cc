@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <tuple>
-#include <vector>
 
 #include "edgewise/apps/runtime/standard_streams.h"
 #include "edgewise/base/error.h"
