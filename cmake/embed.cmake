@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # edgewise_embed writes a C++ source with the text of files, sorted by their names, and appends its path to `sources`:
-#   edgewise_embed(sources FUNCTION page_files HEADER edgewise/viz/page_files.h FILES pages/attention.js …)
+#   edgewise_embed(sources FUNCTION page_files HEADER edgewise/viz/page.h FILES pages/attention.js …)
 # The header declares the function, which returns a std::span<const EmbeddedFile>.
 #
 # The build runs this file as a script, too: cmake -DOUTPUT=… -DFUNCTION=… -DHEADER=… "-DFILES=…" -P embed.cmake

@@ -2,7 +2,6 @@
 // edgewise bench decode [--size SIZE | --model MODEL] --input FILE
 #include <algorithm>
 #include <memory>
-#include <string>
 
 #include "edgewise/apps/runtime/commands.h"
 #include "edgewise/apps/runtime/shared_options.h"
@@ -10,7 +9,6 @@
 #include "edgewise/base/files/json.h"
 #include "edgewise/base/peak_memory.h"
 #include "edgewise/base/threads.h"
-#include "edgewise/base/utf8.h"
 #include "edgewise/benchmark/decoding_bench.h"
 #include "edgewise/device/choose_gpu.h"
 

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // edgewise bench train --size SIZE --input FILE --output FILE
 #include <memory>
-#include <string>
 
 #include "edgewise/apps/runtime/commands.h"
 #include "edgewise/apps/runtime/shared_options.h"
 #include "edgewise/apps/runtime/standard_streams.h"
-#include "edgewise/base/error.h"
 #include "edgewise/base/files/json.h"
 #include "edgewise/base/threads.h"
 #include "edgewise/benchmark/device_limits.h"

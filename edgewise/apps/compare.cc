@@ -1,23 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // edgewise compare RUN… [-o PAGE.html]
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <memory>
-#include <optional>
-#include <span>
-#include <string>
-#include <vector>
 
 #include "edgewise/apps/runtime/commands.h"
 #include "edgewise/apps/runtime/shared_options.h"
 #include "edgewise/apps/runtime/standard_streams.h"
 #include "edgewise/base/files/files.h"
-#include "edgewise/base/utf8.h"
 #include "edgewise/pictures/run_comparison.h"
 #include "edgewise/translate/model_paths.h"
-#include "edgewise/viz/label.h"
+#include "edgewise/viz/svg.h"
 
 namespace edgewise {
 namespace {

@@ -3,13 +3,10 @@
 #include <array>
 #include <filesystem>
 #include <memory>
-#include <string>
-#include <vector>
 
 #include "edgewise/apps/runtime/commands.h"
 #include "edgewise/apps/runtime/shared_options.h"
 #include "edgewise/apps/runtime/standard_streams.h"
-#include "edgewise/base/utf8.h"
 #include "edgewise/convert/exported_model.h"
 
 namespace edgewise {

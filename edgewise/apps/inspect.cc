@@ -1,29 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // edgewise inspect PATH
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <memory>
-#include <string>
 #include <system_error>
-#include <vector>
 
 #include "edgewise/apps/runtime/commands.h"
 #include "edgewise/apps/runtime/shared_options.h"
 #include "edgewise/apps/runtime/standard_streams.h"
 #include "edgewise/base/config/config.h"
-#include "edgewise/base/error.h"
 #include "edgewise/base/files/files.h"
 #include "edgewise/base/files/listed_directory.h"
 #include "edgewise/base/files/safetensors.h"
-#include "edgewise/base/utf8.h"
 #include "edgewise/nn/serialize.h"
 #include "edgewise/pictures/sentence_steps.h"
 #include "edgewise/text/corpus/line_reader.h"
 #include "edgewise/translate/model_paths.h"
-#include "edgewise/viz/label.h"
+#include "edgewise/viz/svg.h"
 
 namespace edgewise {
 namespace {

@@ -1,19 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // edgewise picture KIND … -o FILE
-#include <fmt/format.h>
-
 #include <filesystem>
-#include <functional>
 #include <memory>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "edgewise/apps/runtime/commands.h"
 #include "edgewise/apps/runtime/shared_options.h"
-#include "edgewise/base/error.h"
 #include "edgewise/base/files/files.h"
-#include "edgewise/base/utf8.h"
 #include "edgewise/graph/builders.h"
 #include "edgewise/pictures/pictures.h"
 #include "edgewise/text/corpus/line_reader.h"

@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/apps/program.h"
-
 #include <c10/util/Exception.h>
 #include <fmt/format.h>
 #include <torch/version.h>
 
-#include <exception>
-#include <optional>
-#include <string>
 #include <string_view>
 
 #include "edgewise/apps/runtime/commands.h"

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/apps/progress.h"
 
-#include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
-
-#include <algorithm>
 
 #include "edgewise/apps/runtime/standard_streams.h"
 #include "edgewise/base/threads.h"

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <chrono>
-#include <string>
 
 #include "edgewise/apps/train_signals.h"
 #include "edgewise/experiment/train.h"

@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // edgewise score --reference REF [HYPOTHESIS]
 #include <memory>
-#include <string>
-#include <vector>
 
 #include "edgewise/apps/runtime/commands.h"
 #include "edgewise/apps/runtime/shared_options.h"
 #include "edgewise/apps/runtime/standard_streams.h"
-#include "edgewise/base/error.h"
 #include "edgewise/base/files/json.h"
-#include "edgewise/base/utf8.h"
 #include "edgewise/text/corpus/line_reader.h"
 #include "edgewise/text/metrics/bleu.h"
 #include "edgewise/text/metrics/chrf.h"

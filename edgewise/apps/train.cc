@@ -5,30 +5,23 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <chrono>
 #include <csignal>
-#include <cstdint>
-#include <filesystem>
 #include <initializer_list>
-#include <memory>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "edgewise/apps/progress.h"
 #include "edgewise/apps/runtime/commands.h"
 #include "edgewise/apps/runtime/shared_options.h"
 #include "edgewise/apps/runtime/standard_streams.h"
-#include "edgewise/apps/train_rank.h"
 #include "edgewise/apps/train_signals.h"
 #include "edgewise/base/config/config.h"
 #include "edgewise/base/files/files.h"
 #include "edgewise/base/threads.h"
 #include "edgewise/base/version.h"
 #include "edgewise/distributed/agreement.h"
-#include "edgewise/distributed/check_same.h"
 #include "edgewise/distributed/connect.h"
 #include "edgewise/distributed/launch/local_processes.h"
+#include "edgewise/distributed/launch_environment.h"
+#include "edgewise/distributed/process_group.h"
 #include "edgewise/experiment/make_vocabularies.h"
 #include "edgewise/experiment/run_config.h"
 #include "edgewise/nn/serialize.h"
@@ -202,6 +195,30 @@ int run_local_training(const TrainCommand& command) {
                 resuming(command));
   }
   return result.exit_code;
+}
+
+/// Connects to the other processes of a training, which exchange tensors on `device`, and calls `train`. The errors
+/// that run_program prints then begin with the rank of the process; process 0 alone prints an error of all processes.
+/// `timeout` limits the wait for an exchange. Throws EarlyExit with kLostProcessExitCode (local_processes.h), after
+/// printing a message, if another process is lost.
+void run_as_rank(const LaunchEnvironment& launched, std::chrono::duration<double> timeout, at::Device device,
+                 const std::function<void(ProcessGroup&)>& train) {
+  set_error_prefix(fmt::format("rank {}: ", launched.rank));
+  ConnectOptions options;
+  options.exchange_timeout = std::chrono::duration_cast<std::chrono::milliseconds>(timeout);
+  options.connect_timeout = std::min(options.connect_timeout, options.exchange_timeout);
+  options.device = device;
+  try {
+    const std::unique_ptr<ProcessGroup> processes = connect_processes(launched, options);
+    train(*processes);
+  } catch (const CollectiveError&) {
+    if (launched.rank > 0) throw EarlyExit(kUserErrorExitCode);
+    set_error_prefix("");
+    throw;
+  } catch (const LostProcessError& error) {
+    print_error("rank {}: {}\n", launched.rank, printable(error.what()));
+    throw EarlyExit(kLostProcessExitCode);
+  }
 }
 
 void run_train(const TrainCommand& command) {

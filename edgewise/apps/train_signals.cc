@@ -3,13 +3,10 @@
 
 #include <unistd.h>
 
-#include <csignal>
-
-#include "edgewise/apps/runtime/end_signals.h"
 #include "edgewise/apps/runtime/standard_streams.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/files/unfinished_files.h"
-#include "edgewise/distributed/launch/parent_process.h"
+#include "edgewise/distributed/launch/launch_signals.h"
 
 namespace edgewise {
 namespace {
@@ -37,7 +34,7 @@ void save_on_signal(int /*signal*/) { run_requests.save = true; }
 
 TrainSignals::TrainSignals() {
   handle_until_exit(SIGUSR1, save_on_signal);
-  unblock_signal(SIGUSR1);  // which the program, or the launcher that started it, has blocked (process_start.h)
+  unblock_signal(SIGUSR1);  // which the program, or the launcher that started it, has blocked (main.cc)
 }
 
 void TrainSignals::install() {

@@ -10,7 +10,7 @@
 namespace edgewise {
 
 /// Turns signals into requests to a training run. The first SIGINT, SIGTERM or SIGHUP makes the run save and end;
-/// another one, a second or more later, ends the program at once (end_signals.h). SIGUSR1 makes the run save and
+/// another one, a second or more later, ends the program at once (EndSignal). SIGUSR1 makes the run save and
 /// continue; before the first step, the request waits. At most one object may exist.
 class TrainSignals {
  public:

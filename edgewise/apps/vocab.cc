@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // edgewise vocab [CONFIG.toml] --out DIRECTORY
-#include <filesystem>
 #include <memory>
-#include <string>
-#include <vector>
 
 #include "edgewise/apps/progress.h"
 #include "edgewise/apps/runtime/commands.h"
 #include "edgewise/apps/runtime/shared_options.h"
 #include "edgewise/apps/runtime/standard_streams.h"
-#include "edgewise/base/error.h"
-#include "edgewise/base/utf8.h"
 #include "edgewise/experiment/make_vocabularies.h"
 
 namespace edgewise {

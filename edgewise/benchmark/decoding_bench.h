@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
 #include <optional>
-#include <string>
-#include <vector>
 
-#include "edgewise/base/profile.h"
 #include "edgewise/benchmark/training_bench.h"
 #include "edgewise/options/precision.h"
 
@@ -43,8 +39,13 @@ struct DecodingBench {
   double tokens_per_second() const { return static_cast<double>(output_tokens) / seconds; }
 };
 
-/// Times decoding (decoding_workload.h) for each split in turn, after a warm-up. The search options force each output
-/// to `output_tokens`. Throws Error when an output has a different length.
+/// Times decoding for each split in turn, after a warm-up. The search options force each output to `output_tokens`.
+///
+/// Reads options.model; its inputs are the first sentences of options.input as tokens of the model, and a sentence that
+/// the model splits is several inputs. Without options.model, makes a model of random parameters, post-norm without
+/// final norms; an input has as many random tokens as its sentence would have subwords (words · 5/4 + 1). Throws Error
+/// for a file without sentences, for outputs for which the model has too few positions, and when an output has a
+/// different length.
 std::vector<DecodingBench> measure_decoding(const DecodingBenchOptions& options,
                                             const std::vector<ThreadSplit>& splits);
 

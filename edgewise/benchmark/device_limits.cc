@@ -16,7 +16,6 @@
 #include "edgewise/base/bfloat16.h"
 #include "edgewise/base/threads.h"
 #include "edgewise/kernels/gemm/gemm.h"
-#include "edgewise/nn/module.h"
 
 namespace edgewise {
 namespace {

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <iterator>
 #include <numeric>
-#include <optional>
 #include <sstream>
 #include <utility>
 

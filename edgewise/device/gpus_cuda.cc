@@ -2,9 +2,8 @@
 #include <cuda_runtime_api.h>
 
 #include <fstream>
-#include <utility>
 
-#include "edgewise/device/gpus.h"
+#include "edgewise/device/choose_gpu.h"
 
 namespace edgewise {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/device/gpus.h"
+#include "edgewise/device/choose_gpu.h"
 
 namespace edgewise {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <functional>
-#include <string>
+#include <utility>
 
 #include "edgewise/distributed/process_group.h"
 
@@ -30,5 +30,19 @@ void in_all_processes(ProcessGroup& processes, const std::function<void()>& work
 
 /// Returns whether `is_set` is true in any process. All processes call this function.
 bool is_any_set(ProcessGroup& processes, bool is_set);
+
+/// Throws CollectiveError if a value, such as {"config", text}, differs between processes. The error names the first
+/// value that differs, the first process whose value is not that of process 0, and the first line that differs. All
+/// processes call this function with the same names.
+void check_same(ProcessGroup& processes, const std::vector<std::pair<std::string, std::string>>& named_values);
+
+/// Computes the results of pieces of work from their numbers, in the order of the numbers: texts, or rows of fp64.
+using PieceTexts = std::function<std::vector<std::string>(const std::vector<std::size_t>& numbers)>;
+using PieceRows = std::function<at::Tensor(const std::vector<std::size_t>& numbers)>;
+
+/// Divides `count` pieces of work among all processes, which call this function together, and returns all results in
+/// the order of the pieces. Throws StopException in all processes if `work` throws it in one of them.
+std::vector<std::string> share_texts(ProcessGroup& processes, std::size_t count, const PieceTexts& work);
+at::Tensor share_rows(ProcessGroup& processes, std::size_t count, const PieceRows& work);  // [count, columns]
 
 }  // namespace edgewise

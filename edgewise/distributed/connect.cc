@@ -5,21 +5,14 @@
 #include <atomic>
 #include <future>
 #include <optional>
-#include <string>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include "edgewise/base/background.h"
-#include "edgewise/distributed/broken_pipe.h"
+#include "edgewise/distributed/c10d_backends.h"
 #include "edgewise/distributed/c10d_errors.h"
 #include "edgewise/distributed/c10d_process_group.h"
-#include "edgewise/distributed/gloo_process_group.h"
-#include "edgewise/distributed/key_value_store.h"
-#include "edgewise/distributed/nccl_process_group.h"
-#include "edgewise/distributed/packed_strings.h"
-#include "edgewise/distributed/routed_process_group.h"
-#include "edgewise/distributed/store_address.h"
+#include "edgewise/distributed/store.h"
 
 namespace edgewise {
 namespace {

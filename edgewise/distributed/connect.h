@@ -2,7 +2,6 @@
 #pragma once
 
 #include <chrono>
-#include <memory>
 
 #include "edgewise/distributed/launch_environment.h"
 #include "edgewise/distributed/process_group.h"

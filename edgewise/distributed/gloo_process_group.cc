@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/distributed/gloo_process_group.h"
+#include "edgewise/distributed/c10d_backends.h"
 
 #define USE_C10D_GLOO  // the header below is empty without this macro
 
 #include <algorithm>
 #include <cstdlib>
-#include <string_view>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 
 #include "edgewise/base/error.h"

@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace edgewise {
 
@@ -47,5 +48,13 @@ std::optional<std::string> read_variable(const char* name);
 ///
 /// torchrun and Slurm count restarts (TORCHELASTIC_RESTART_COUNT, SLURM_RESTART_COUNT).
 std::optional<LaunchEnvironment> read_launch_environment(const ReadVariable& read = read_variable);
+
+/// Returns the first host of a list of Slurm such as "node[01-04,07],x", here "node01"; nothing if the list has another
+/// form.
+std::optional<std::string> first_host(std::string_view hosts);
+
+/// Returns the number of tasks of machine `machine`, from 0 on, of a list of Slurm such as "4(x2),3"; nothing if the
+/// list has no such machine or another form.
+std::optional<std::int64_t> tasks_of_machine(std::string_view tasks, std::int64_t machine);
 
 }  // namespace edgewise

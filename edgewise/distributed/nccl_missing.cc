@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/base/error.h"
-#include "edgewise/distributed/nccl_process_group.h"
+#include "edgewise/distributed/c10d_backends.h"
 
 namespace edgewise {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/distributed/nccl_process_group.h"
+#include "edgewise/distributed/c10d_backends.h"
 
 #define USE_C10D_NCCL  // the header of ProcessGroupNCCL is empty without this macro
 

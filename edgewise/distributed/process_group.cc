@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace edgewise {
 namespace {
@@ -79,6 +80,70 @@ std::string broadcast_bytes(ProcessGroup& processes, const std::string& bytes, s
   const at::Tensor all = processes.rank() == root ? to_tensor(bytes, count) : at::empty({count}, at::kByte);
   processes.broadcast(all, root);
   return to_string(all);
+}
+
+// Each string follows its size in 8 bytes.
+std::string pack_strings(const std::vector<std::string>& strings) {
+  std::string bytes;
+  for (const std::string& string : strings) {
+    const std::uint64_t size = string.size();
+    bytes.append(reinterpret_cast<const char*>(&size), sizeof(size));
+    bytes += string;
+  }
+  return bytes;
+}
+
+std::vector<std::string> unpack_strings(const std::string& bytes) {
+  std::vector<std::string> strings;
+  for (std::size_t begin = 0; begin < bytes.size();) {
+    std::uint64_t size = 0;
+    const std::size_t left = bytes.size() - begin;
+    if (left >= sizeof(size)) std::memcpy(&size, bytes.data() + begin, sizeof(size));
+    check(left >= sizeof(size) && left - sizeof(size) >= size,
+          "unpack_strings: bytes have {} after byte {}, needs a whole string", left, begin);
+    begin += sizeof(size);
+    strings.push_back(bytes.substr(begin, size));
+    begin += size;
+  }
+  return strings;
+}
+
+RoutedProcessGroup::RoutedProcessGroup(std::unique_ptr<ProcessGroup> cpu, std::unique_ptr<ProcessGroup> gpu)
+    : cpu_(std::move(cpu)), gpu_(std::move(gpu)) {}
+
+std::int64_t RoutedProcessGroup::rank() const { return cpu_->rank(); }
+std::int64_t RoutedProcessGroup::size() const { return cpu_->size(); }
+
+std::unique_ptr<ProcessGroup::Pending> RoutedProcessGroup::begin_all_to_all(const at::Tensor& input,
+                                                                            const at::Tensor& output) {
+  return group_of("all_to_all", input, output).begin_all_to_all(input, output);
+}
+
+std::unique_ptr<ProcessGroup::Pending> RoutedProcessGroup::begin_all_gather(const at::Tensor& input,
+                                                                            const at::Tensor& output) {
+  return group_of("all_gather", input, output).begin_all_gather(input, output);
+}
+
+void RoutedProcessGroup::broadcast(const at::Tensor& tensor, std::int64_t root) {
+  group_of("broadcast", tensor, tensor).broadcast(tensor, root);
+}
+
+void RoutedProcessGroup::gather(const at::Tensor& input, const at::Tensor& output, std::int64_t root) {
+  group_of("gather", input, output).gather(input, output, root);
+}
+
+void RoutedProcessGroup::scatter(const at::Tensor& input, const at::Tensor& output, std::int64_t root) {
+  group_of("scatter", output, input).scatter(input, output, root);
+}
+
+/// Chooses by the device of `tensor`; `other` is on the same device or undefined.
+ProcessGroup& RoutedProcessGroup::group_of(const char* caller, const at::Tensor& tensor,
+                                           const at::Tensor& other) const {
+  if (other.defined() && other.device() != tensor.device()) {
+    fail("{}: the tensors are on {} and {}, needs both on one device", caller, tensor.device().str(),
+         other.device().str());
+  }
+  return tensor.is_cpu() ? *cpu_ : *gpu_;
 }
 
 }  // namespace edgewise

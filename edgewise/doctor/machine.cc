@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/doctor/machine.h"
 
+#include <dnnl.h>
 #include <fmt/format.h>
+#include <lzma.h>
+#include <openssl/crypto.h>
 #include <sys/utsname.h>
+#include <unicode/uversion.h>
 #include <unistd.h>
+#include <zlib.h>
+#include <zstd.h>
 
 #include <array>
-#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -23,6 +28,10 @@
 #include "edgewise/kernels/gemm/panels.h"
 #include "edgewise/kernels/gemm/row_product.h"
 #include "edgewise/kernels/simd/instruction_set.h"
+
+#ifdef __GLIBC__
+#include <gnu/libc-version.h>
+#endif
 
 namespace edgewise {
 namespace {
@@ -94,6 +103,19 @@ std::int64_t bytes_of(const std::string& text) {
   return kibibytes * 1024;
 }
 
+std::string onednn_version() {
+  const dnnl_version_t* version = dnnl_version();
+  return fmt::format("{}.{}.{}", version->major, version->minor, version->patch);
+}
+
+std::string icu_version() {
+  UVersionInfo version;
+  char text[U_MAX_VERSION_STRING_LENGTH];
+  u_getVersion(version);
+  u_versionToString(version, text);
+  return text;
+}
+
 }  // namespace
 
 KernelChoice choose_kernels() {
@@ -121,6 +143,25 @@ Machine examine_machine(const std::string& root) {
           .memory = bytes_of(first_of(memory, {"MemTotal"})),
           .available_memory = available_memory(root),
           .group_memory = cgroup_memory(root)};
+}
+
+std::vector<LibraryVersion> library_versions() {
+  std::vector<LibraryVersion> versions = {
+      {"oneDNN", onednn_version()},
+      {"ICU", icu_version()},
+      {"OpenSSL", OpenSSL_version(OPENSSL_FULL_VERSION_STRING)},
+      {"zlib", zlibVersion()},
+      {"liblzma", lzma_version_string()},
+      {"zstd", ZSTD_versionString()},
+      {"fmt", fmt::format("{}.{}.{}", FMT_VERSION / 10000, FMT_VERSION / 100 % 100, FMT_VERSION % 100)}};
+  for (const auto& [name, version] : {LibraryVersion{"Highway", EDGEWISE_HIGHWAY_VERSION},
+                                      LibraryVersion{"SentencePiece", EDGEWISE_SENTENCEPIECE_VERSION}}) {
+    if (!version.empty()) versions.push_back({name, version});
+  }
+#ifdef __GLIBC__
+  versions.push_back({"glibc", gnu_get_libc_version()});
+#endif
+  return versions;
 }
 
 }  // namespace edgewise

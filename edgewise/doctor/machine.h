@@ -37,4 +37,13 @@ struct Machine {
 /// Examines this machine. `root` is the folder with proc/ and sys/.
 Machine examine_machine(const std::string& root = "/");
 
+struct LibraryVersion {
+  std::string name;
+  std::string version;
+};
+
+/// Returns the versions of the libraries that translating uses: of the loaded library where it tells its version, else
+/// of the one that the build found.
+std::vector<LibraryVersion> library_versions();
+
 }  // namespace edgewise

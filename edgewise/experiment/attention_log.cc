@@ -3,12 +3,10 @@
 
 #include <fmt/format.h>
 
-#include <utility>
-
 #include "edgewise/base/error.h"
 #include "edgewise/base/files/files.h"
 #include "edgewise/base/files/regular_file.h"
-#include "edgewise/experiment/json_lines.h"
+#include "edgewise/experiment/run_record.h"
 
 namespace edgewise {
 namespace {
@@ -171,10 +169,8 @@ void AttentionLog::write_lines() {
 std::vector<AttentionSnapshot> read_attention_log(const fs::path& run, std::string_view caller) {
   std::vector<AttentionSnapshot> snapshots;
   if (!path_exists(run / kFile, caller)) return snapshots;
-  for_each_json_line(run / kFile, caller, [&](const JsonLine& line) {
-    snapshots.push_back(read_snapshot(line.json));
-    return true;
-  });
+  for_each_json_line(run / kFile, caller,
+                     [&](JsonScanner& line, const std::string&) { snapshots.push_back(read_snapshot(line)); });
   return snapshots;
 }
 

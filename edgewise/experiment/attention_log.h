@@ -3,10 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <optional>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "edgewise/train/appended_file.h"
 #include "edgewise/train/observer.h"

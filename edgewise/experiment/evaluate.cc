@@ -7,12 +7,11 @@
 #include <algorithm>
 #include <cmath>
 #include <span>
-#include <utility>
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/threads.h"
 #include "edgewise/data/batches.h"
-#include "edgewise/experiment/shared_work.h"
+#include "edgewise/distributed/agreement.h"
 #include "edgewise/nn/serialize.h"
 #include "edgewise/positions/position_formula.h"
 #include "edgewise/runtime/runtime_model.h"

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "edgewise/base/stop_request.h"
 #include "edgewise/data/encode.h"
 #include "edgewise/distributed/process_group.h"
-#include "edgewise/experiment/model_directory.h"
+#include "edgewise/experiment/translation_model.h"
 #include "edgewise/train/task.h"
 #include "edgewise/translate/translator.h"
 

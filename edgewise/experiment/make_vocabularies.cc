@@ -6,22 +6,16 @@
 
 #include <algorithm>
 #include <map>
-#include <string>
-#include <string_view>
 #include <system_error>
-#include <utility>
-#include <vector>
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/files/directory.h"
 #include "edgewise/base/files/files.h"
 #include "edgewise/base/files/listed_directory.h"
 #include "edgewise/distributed/agreement.h"
-#include "edgewise/distributed/packed_strings.h"
 #include "edgewise/text/vocabulary/cased_vocabulary.h"
 #include "edgewise/text/vocabulary/vocabulary_names.h"
 #include "edgewise/translate/model_files.h"
-#include "edgewise/translate/vocabulary_files.h"
 
 namespace edgewise {
 namespace {

@@ -6,14 +6,12 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <utility>
 
 #include "edgewise/base/config/config.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/files/files.h"
 #include "edgewise/base/median.h"
 #include "edgewise/base/utf8.h"
-#include "edgewise/experiment/json_lines.h"
 #include "edgewise/options/experiment.h"
 #include "edgewise/translate/model_files.h"
 
@@ -42,8 +40,7 @@ PonderHistogram read_histogram(JsonScanner& json, const std::string& name) {
   return histogram;
 }
 
-void read_line(const JsonLine& line, RunRecord& record) {
-  JsonScanner& json = line.json;
+void read_line(JsonScanner& json, const std::string& where, RunRecord& record) {
   std::vector<std::pair<std::string, double>> values;
   std::optional<std::int64_t> step;
   ValidationSteps ponder_steps;
@@ -62,7 +59,7 @@ void read_line(const JsonLine& line, RunRecord& record) {
       json.skip();
     }
   });
-  check(step.has_value(), "{} has no step, needs one", line.where);
+  check(step.has_value(), "{} has no step, needs one", where);
   for (const auto& [key, value] : values) record.curves[key].emplace_back(static_cast<double>(*step), value);
   record.steps = std::max(record.steps, *step);
   if (ponder_steps.encoder.empty() && ponder_steps.decoder.empty()) return;
@@ -80,10 +77,8 @@ void sort_by_step(Entries& entries, StepOf step_of) {
 }
 
 void read_metrics(const fs::path& file, std::string_view caller, RunRecord& record) {
-  for_each_json_line(file, caller, [&record](const JsonLine& line) {
-    read_line(line, record);
-    return true;
-  });
+  for_each_json_line(file, caller,
+                     [&record](JsonScanner& line, const std::string& where) { read_line(line, where, record); });
   for (auto& [metric, points] : record.curves) sort_by_step(points, &Points::value_type::first);
   sort_by_step(record.ponder_steps, &ValidationSteps::step);
 }
@@ -142,6 +137,27 @@ RunRecord read_run(const fs::path& run, std::string_view caller) {
   record.settings = settings_of(read_model_config(run, caller));
   read_metrics(file, caller, record);
   return record;
+}
+
+void for_each_json_line(const std::filesystem::path& file, std::string_view caller,
+                        const std::function<void(JsonScanner& line, const std::string& where)>& read) {
+  const std::string text = read_file(file, caller, kMaxRecordBytes);
+  std::int64_t number = 0;
+  std::size_t begin = 0;
+  for (std::size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n', begin)) {
+    const std::string where = fmt::format("{}: {}:{}", caller, file.string(), ++number);
+    JsonScanner json(std::string_view(text).substr(begin, end - begin), where);
+    begin = end + 1;
+    read(json, where);
+    json.expect_end();
+  }
+}
+
+std::int64_t read_count(JsonScanner& json, std::string_view what) {
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 53;
+  const std::uint64_t count = json.read_whole_number(what);
+  if (count > kMost) json.fail_at_value(fmt::format("{} is {}, needs at most {}", what, count, kMost));
+  return static_cast<std::int64_t>(count);
 }
 
 }  // namespace edgewise

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -10,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "edgewise/base/files/json_scanner.h"
 #include "edgewise/ops/ponder_steps.h"
 
 namespace edgewise {
@@ -45,5 +47,15 @@ struct RunRecord {
 /// Reads RUN/metrics.jsonl and the config of the run's model. If lines give a metric twice for one step, the last line
 /// counts. Skips unknown metrics, and a last line that is not complete. Errors begin with `caller`.
 RunRecord read_run(const std::filesystem::path& run, std::string_view caller);
+
+/// Reads a file with one JSON object per line, such as metrics.jsonl: calls `read` with each line, which it must read
+/// whole, and with caller, file and line for the beginning of errors. Skips a last line without a line feed, which is
+/// still being written or was cut by the end of its process. Throws Error, which begins with `caller`, for a file that
+/// cannot be read.
+void for_each_json_line(const std::filesystem::path& file, std::string_view caller,
+                        const std::function<void(JsonScanner& line, const std::string& where)>& read);
+
+/// Reads a whole number from 0 to 2^53, which int64 and double hold exactly.
+std::int64_t read_count(JsonScanner& json, std::string_view what);
 
 }  // namespace edgewise

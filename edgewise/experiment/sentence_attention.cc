@@ -5,13 +5,10 @@
 
 #include <charconv>
 #include <span>
-#include <string>
-#include <utility>
 
 #include "edgewise/base/available_memory.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/utf8.h"
-#include "edgewise/experiment/encoded_input.h"
 #include "edgewise/models/model_attention.h"
 #include "edgewise/models/model_memory.h"
 

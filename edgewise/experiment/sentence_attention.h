@@ -2,16 +2,9 @@
 #pragma once
 
 #include <array>
-#include <cstddef>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "edgewise/base/config/fields.h"
-#include "edgewise/base/stop_request.h"
-#include "edgewise/experiment/model_directory.h"
-#include "edgewise/graph/batch.h"
+#include "edgewise/experiment/translation_model.h"
 #include "edgewise/translate/translation.h"
 #include "edgewise/viz/attention_maps.h"
 

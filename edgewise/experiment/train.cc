@@ -6,16 +6,11 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
-#include <optional>
-#include <span>
-#include <utility>
 
 #include "edgewise/base/available_memory.h"
 #include "edgewise/base/files/files.h"
 #include "edgewise/base/sha256.h"
 #include "edgewise/distributed/agreement.h"
-#include "edgewise/distributed/check_same.h"
-#include "edgewise/distributed/packed_strings.h"
 #include "edgewise/experiment/attention_log.h"
 #include "edgewise/experiment/make_vocabularies.h"
 #include "edgewise/experiment/run_config.h"

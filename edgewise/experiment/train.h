@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
-#include <string>
 
 #include "edgewise/data/corpus.h"
-#include "edgewise/distributed/process_group.h"
 #include "edgewise/experiment/evaluate.h"
 #include "edgewise/train/device.h"
 #include "edgewise/train/observer.h"

@@ -4,12 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
+#include <cmath>
 #include <span>
 
 #include "edgewise/base/error.h"
-#include "edgewise/experiment/encoded_input.h"
-#include "edgewise/pictures/map_links.h"
+#include "edgewise/base/sort_unique.h"
+#include "edgewise/experiment/translation_model.h"
 #include "edgewise/text/corpus/line_reader.h"
 
 namespace edgewise {
@@ -148,6 +148,16 @@ void add_error_rates(const TranslationModel& model, const AlignmentPairs& pairs,
   }
 }
 
+/// Returns the column of the largest weight; nothing for a row of NaN only.
+std::optional<std::size_t> find_strongest(std::span<const float> row) {
+  std::optional<std::size_t> strongest;
+  for (std::size_t column = 0; column < row.size(); ++column) {
+    if (std::isnan(row[column])) continue;
+    if (!strongest || row[column] > row[*strongest]) strongest = column;
+  }
+  return strongest;
+}
+
 }  // namespace
 
 AlignmentPairs read_alignment_pairs(const std::string& file, std::string_view caller) {
@@ -219,6 +229,28 @@ AlignmentReport align_words(const TranslationModel& model, const AlignmentPairs&
   report.possible = to_word_links(pairs.gold[drawn].possible);
   add_error_rates(model, pairs, maps, report);
   return report;
+}
+
+std::vector<WordLink> link_words(const AttentionMaps& cross, const MapIndex& map, const TokenWords& words) {
+  const std::vector<float> weights = weights_of(cross, map);
+  const std::size_t columns = cross.columns.size();
+  std::vector<WordLink> links;
+  for (std::size_t row = 0; row < cross.rows.size(); ++row) {
+    const auto strongest = find_strongest(std::span(weights).subspan(row * columns, columns));
+    if (!strongest || words.of_row[row] < 0 || words.of_column[*strongest] < 0) continue;
+    links.push_back({words.of_column[*strongest], words.of_row[row]});
+  }
+  sort_unique(links);
+  return links;
+}
+
+void add_pair(std::vector<MapErrors>& maps, const AttentionMaps& cross, const TokenWords& words,
+              const GoldAlignment& gold) {
+  for (MapErrors& errors : maps) {
+    if (errors.map.layer && *errors.map.layer >= cross.num_layers()) continue;
+    errors.errors.add(link_words(cross, errors.map, words), gold);
+    ++errors.pairs;
+  }
 }
 
 }  // namespace edgewise

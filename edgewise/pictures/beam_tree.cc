@@ -2,11 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <memory>
 #include <utility>
-#include <vector>
 
 #include "edgewise/base/error.h"
 #include "edgewise/pictures/pictures.h"

@@ -2,24 +2,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <memory>
-#include <utility>
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/files/files.h"
 #include "edgewise/base/files/json.h"
-#include "edgewise/experiment/encoded_input.h"
 #include "edgewise/experiment/run_record.h"
+#include "edgewise/experiment/translation_model.h"
 #include "edgewise/graph/pair_graphs.h"
 #include "edgewise/pictures/pictures.h"
 #include "edgewise/pictures/sentence_steps.h"
 #include "edgewise/text/corpus/line_reader.h"
 #include "edgewise/viz/animation.h"
-#include "edgewise/viz/bar_chart.h"
+#include "edgewise/viz/charts.h"
 #include "edgewise/viz/page.h"
 #include "edgewise/viz/ponder_picture.h"
-#include "edgewise/viz/svg.h"
 
 namespace edgewise {
 namespace {

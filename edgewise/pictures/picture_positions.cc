@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <memory>
 #include <numeric>
 
 #include "edgewise/base/error.h"
@@ -11,7 +10,6 @@
 #include "edgewise/positions/position_formula.h"
 #include "edgewise/viz/page.h"
 #include "edgewise/viz/signal_picture.h"
-#include "edgewise/viz/svg.h"
 
 namespace edgewise {
 namespace {

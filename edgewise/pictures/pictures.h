@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
 #include <functional>
-#include <optional>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "edgewise/experiment/sentence_attention.h"
 #include "edgewise/graph/graph.h"

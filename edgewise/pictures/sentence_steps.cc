@@ -3,13 +3,10 @@
 
 #include <fmt/format.h>
 
-#include <utility>
-
 #include "edgewise/base/available_memory.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/files/json.h"
 #include "edgewise/data/batches.h"
-#include "edgewise/experiment/encoded_input.h"
 #include "edgewise/experiment/evaluate.h"
 #include "edgewise/models/model_memory.h"
 

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <string>
-#include <vector>
-
-#include "edgewise/experiment/model_directory.h"
+#include "edgewise/experiment/translation_model.h"
 #include "edgewise/ops/ponder_steps.h"
 #include "edgewise/viz/ponder_picture.h"
 

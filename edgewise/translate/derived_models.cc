@@ -14,8 +14,8 @@
 #include "edgewise/base/error.h"
 #include "edgewise/base/files/directory.h"
 #include "edgewise/base/files/stored_parameters.h"
-#include "edgewise/runtime/quantised_matrix.h"
 #include "edgewise/runtime/runtime_model.h"
+#include "edgewise/runtime/weight_matrix.h"
 #include "edgewise/translate/model_files.h"
 #include "edgewise/translate/vocabulary_files.h"
 

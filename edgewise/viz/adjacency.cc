@@ -3,13 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string>
-#include <vector>
 
 #include "edgewise/base/escape_html.h"
 #include "edgewise/viz/axis.h"
 #include "edgewise/viz/graph_picture.h"
-#include "edgewise/viz/label.h"
 #include "edgewise/viz/palette.h"
 
 namespace edgewise {

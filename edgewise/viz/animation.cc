@@ -5,17 +5,15 @@
 
 #include <algorithm>
 #include <utility>
-#include <vector>
 
 #include "edgewise/base/error.h"
-#include "edgewise/viz/label.h"
 #include "edgewise/viz/raster.h"
-#include "edgewise/viz/svg.h"
 
 namespace edgewise {
 namespace {
 
 constexpr double kCaptionHeight = 22;
+constexpr std::int64_t kFrameMilliseconds = 500;
 
 SvgPicture add_caption(const AnimationFrame& frame) {
   SvgPicture picture = frame.picture;

@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
-#include <span>
-#include <string>
-#include <string_view>
-
 #include "edgewise/viz/svg.h"
 
 namespace edgewise {
@@ -15,8 +10,6 @@ struct AnimationFrame {
   std::string caption;  // "step 200, epoch 2"
   SvgPicture picture;
 };
-
-inline constexpr std::int64_t kFrameMilliseconds = 500;
 
 /// Returns a player for an HTML page: a play button, a slider named `label`, and the selected frame, which is the last
 /// frame at first. The page needs page_file("player.css") and page_file("player.js"); without the script it displays

@@ -10,9 +10,9 @@
 
 #include "edgewise/base/escape_html.h"
 #include "edgewise/base/files/json.h"
-#include "edgewise/viz/colour_scale.h"
-#include "edgewise/viz/label.h"
 #include "edgewise/viz/page.h"
+#include "edgewise/viz/palette.h"
+#include "edgewise/viz/svg.h"
 
 namespace edgewise {
 namespace {

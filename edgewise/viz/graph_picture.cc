@@ -8,7 +8,6 @@
 
 #include "edgewise/base/escape_html.h"
 #include "edgewise/base/files/json.h"
-#include "edgewise/viz/label.h"
 #include "edgewise/viz/palette.h"
 
 namespace edgewise {

@@ -7,8 +7,6 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/escape_html.h"
-#include "edgewise/viz/label.h"
-#include "edgewise/viz/page_files.h"
 #include "edgewise/viz/palette.h"
 #include "edgewise/viz/svg.h"
 

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
+
+#include "edgewise/base/files/embedded_file.h"
 
 namespace edgewise {
 
@@ -21,5 +24,8 @@ std::string html_page(std::string_view title, std::string_view body);
 
 /// Returns the text of a file of viz/pages, which the build embeds into the program. Throws Error for an unknown name.
 std::string_view page_file(std::string_view name);
+
+/// Returns the files of viz/pages, in ascending order of their names.
+std::span<const EmbeddedFile> page_files();
 
 }  // namespace edgewise

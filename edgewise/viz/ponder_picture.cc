@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "edgewise/base/escape_html.h"
-#include "edgewise/viz/label.h"
 #include "edgewise/viz/palette.h"
 
 namespace edgewise {

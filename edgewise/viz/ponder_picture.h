@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
-#include <string>
-#include <vector>
-
 #include "edgewise/viz/graph_picture.h"
-#include "edgewise/viz/svg.h"
 
 namespace edgewise {
 

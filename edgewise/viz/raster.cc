@@ -2,7 +2,9 @@
 #include "edgewise/viz/raster.h"
 
 #include <librsvg/rsvg.h>
+#include <zlib.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 
@@ -63,6 +65,112 @@ Raster copy_pixels(cairo_surface_t* surface) {
   return raster;
 }
 
+// PNG files as its specification (third edition, which includes animation) describes them.
+
+constexpr std::string_view kSignature = "\x89PNG\r\n\x1a\n";
+constexpr char kEightBits = 8;
+constexpr char kTruecolour = 2;
+
+/// A rectangle of a frame, in pixels.
+struct Box {
+  std::int64_t left = 0;
+  std::int64_t top = 0;
+  std::int64_t width = 0;
+  std::int64_t height = 0;
+};
+
+/// Appends `bytes` bytes of a number, highest byte first.
+void append_number(std::string& to, std::uint64_t value, int bytes) {
+  for (int shift = 8 * (bytes - 1); shift >= 0; shift -= 8) to += static_cast<char>(value >> shift & 0xFF);
+}
+
+std::string make_chunk(const std::string& type, const std::string& data) {
+  std::string bytes;
+  append_number(bytes, data.size(), 4);
+  const std::string content = type + data;
+  bytes += content;
+  append_number(bytes, crc32(0, reinterpret_cast<const Bytef*>(content.data()), static_cast<uInt>(content.size())), 4);
+  return bytes;
+}
+
+std::string compress_bytes(const std::string& bytes) {
+  uLongf size = compressBound(static_cast<uLong>(bytes.size()));
+  std::string result(size, '\0');
+  const int error =
+      compress2(reinterpret_cast<Bytef*>(result.data()), &size, reinterpret_cast<const Bytef*>(bytes.data()),
+                static_cast<uLong>(bytes.size()), Z_BEST_COMPRESSION);
+  check(error == Z_OK, "encode_png: zlib returned error {}, needs memory", error);
+  result.resize(size);
+  return result;
+}
+
+const std::uint8_t* pixel_at(const Raster& frame, std::int64_t x, std::int64_t y) {
+  return frame.pixels.data() + 3 * (y * frame.width + x);
+}
+
+/// Compresses the pixels without a PNG filter, which gives the smallest files for pictures of uniform areas.
+std::string compress_image(const Raster& frame, const Box& box) {
+  std::string rows;
+  for (std::int64_t y = box.top; y < box.top + box.height; ++y) {
+    rows += '\0';
+    rows.append(reinterpret_cast<const char*>(pixel_at(frame, box.left, y)), static_cast<std::size_t>(3 * box.width));
+  }
+  return compress_bytes(rows);
+}
+
+/// Returns the smallest rectangle that contains all changed pixels, or one pixel if none changed, because a frame of an
+/// animation must not be empty.
+Box find_changed_box(const Raster& before, const Raster& now) {
+  std::int64_t left = now.width;
+  std::int64_t right = 0;
+  std::int64_t top = now.height;
+  std::int64_t bottom = 0;
+  for (std::int64_t y = 0; y < now.height; ++y) {
+    for (std::int64_t x = 0; x < now.width; ++x) {
+      if (std::equal(pixel_at(now, x, y), pixel_at(now, x, y) + 3, pixel_at(before, x, y))) continue;
+      left = std::min(left, x);
+      right = std::max(right, x + 1);
+      top = std::min(top, y);
+      bottom = std::max(bottom, y + 1);
+    }
+  }
+  if (right == 0) return {.left = 0, .top = 0, .width = 1, .height = 1};
+  return {.left = left, .top = top, .width = right - left, .height = bottom - top};
+}
+
+std::string make_header(const Raster& frame) {
+  std::string data;
+  append_number(data, static_cast<std::uint64_t>(frame.width), 4);
+  append_number(data, static_cast<std::uint64_t>(frame.height), 4);
+  data += {kEightBits, kTruecolour, 0, 0, 0};  // compression method, filter method, no interlacing
+  return make_chunk("IHDR", data);
+}
+
+std::string make_animation_control(std::size_t frames) {
+  std::string data;
+  append_number(data, frames, 4);
+  append_number(data, 0, 4);  // repeats without end
+  return make_chunk("acTL", data);
+}
+
+std::string make_frame_control(std::uint64_t sequence, const Box& box, std::int64_t milliseconds) {
+  std::string data;
+  append_number(data, sequence, 4);
+  for (const std::int64_t value : {box.width, box.height, box.left, box.top}) {
+    append_number(data, static_cast<std::uint64_t>(value), 4);
+  }
+  append_number(data, static_cast<std::uint64_t>(milliseconds), 2);
+  append_number(data, 1000, 2);  // unit of the time: 1/1000 second
+  data += {0, 0};                // the next frame replaces only the pixels of its box
+  return make_chunk("fcTL", data);
+}
+
+std::string make_frame_data(std::uint64_t sequence, const std::string& image) {
+  std::string data;
+  append_number(data, sequence, 4);
+  return make_chunk("fdAT", data + image);
+}
+
 }  // namespace
 
 Raster rasterise(std::string_view svg, double scale) {
@@ -89,6 +197,29 @@ Raster rasterise(std::string_view svg, double scale) {
   check(cairo_status(context.get()) == CAIRO_STATUS_SUCCESS, "rasterise: the picture cannot be drawn: {}",
         cairo_status_to_string(cairo_status(context.get())));
   return copy_pixels(surface.get());
+}
+
+std::string encode_png(std::span<const Raster> frames, std::int64_t milliseconds) {
+  check(!frames.empty(), "encode_png: frames is empty, needs at least one");
+  check(milliseconds >= 0 && milliseconds < 65536, "encode_png: milliseconds is {}, needs 0 to 65535", milliseconds);
+  const Raster& first = frames.front();
+  for (const Raster& frame : frames) {
+    check(frame.width == first.width && frame.height == first.height,
+          "encode_png: a frame is {} by {} pixels, needs {} by {} as the first", frame.width, frame.height, first.width,
+          first.height);
+  }
+  const Box whole = {.left = 0, .top = 0, .width = first.width, .height = first.height};
+  std::string png = std::string(kSignature) + make_header(first);
+  const bool is_animated = frames.size() > 1;
+  std::uint64_t sequence = 0;
+  if (is_animated) png += make_animation_control(frames.size()) + make_frame_control(sequence++, whole, milliseconds);
+  png += make_chunk("IDAT", compress_image(first, whole));
+  for (std::size_t i = 1; i < frames.size(); ++i) {
+    const Box box = find_changed_box(frames[i - 1], frames[i]);
+    png += make_frame_control(sequence++, box, milliseconds);
+    png += make_frame_data(sequence++, compress_image(frames[i], box));
+  }
+  return png + make_chunk("IEND", "");
 }
 
 }  // namespace edgewise

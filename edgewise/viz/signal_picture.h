@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "edgewise/viz/svg.h"
@@ -21,7 +20,7 @@ struct Signal {
   }
 };
 
-/// Draws a map: columns are positions, rows are dimensions. Value v has the colour (v + 1) / 2 of colour_scale.h.
+/// Draws a map: columns are positions, rows are dimensions. Value v has the colour (v + 1) / 2 of palette.h.
 SvgPicture draw_map(const Signal& signal);
 
 /// Draws the given dimensions as curves over the positions. Throws Error for a dimension out of range.

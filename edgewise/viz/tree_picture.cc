@@ -7,7 +7,6 @@
 
 #include "edgewise/base/escape_html.h"
 #include "edgewise/base/files/json.h"
-#include "edgewise/viz/label.h"
 
 namespace edgewise {
 namespace {

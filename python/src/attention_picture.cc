@@ -8,7 +8,7 @@
 #include <cstddef>
 
 #include "edgewise/base/escape_html.h"
-#include "edgewise/viz/heat_map.h"
+#include "edgewise/viz/attention_maps.h"
 
 namespace edgewise::python {
 namespace {

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <iterator>
 
-#include "edgewise/apps/program.h"
+#include "edgewise/apps/runtime/commands.h"
 #include "tests/apps/alterations.h"
 
 namespace edgewise {

@@ -7,7 +7,7 @@
 #include <csignal>
 #include <utility>
 
-#include "edgewise/distributed/launch/parent_process.h"
+#include "edgewise/distributed/launch/launch_signals.h"
 #include "tests/apps/local_launcher.h"
 
 namespace edgewise {

@@ -12,7 +12,7 @@
 #include <thread>
 #include <utility>
 
-#include "edgewise/distributed/free_port.h"
+#include "edgewise/distributed/store.h"
 #include "tests/apps/program.h"
 #include "tests/apps/random_training.h"
 #include "tests/support/environment_number.h"

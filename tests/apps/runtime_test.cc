@@ -4,7 +4,7 @@
 #include <cstdlib>
 
 #include "edgewise/base/random.h"
-#include "edgewise/experiment/model_directory.h"
+#include "edgewise/experiment/translation_model.h"
 #include "edgewise/text/corpus/line_reader.h"
 #include "edgewise/translate/translator.h"
 #include "tests/apps/program.h"

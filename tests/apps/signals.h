@@ -42,7 +42,7 @@ inline bool has_state(const RunningProcess& process, char state) {
 inline bool is_asleep(const RunningProcess& process) { return has_state(process, 'S'); }
 inline bool is_stopped(const RunningProcess& process) { return has_state(process, 'T'); }
 
-/// Waits until another signal is no repetition of the one before (end_signals.h).
+/// Waits until another signal is no repetition of the one before (EndSignal).
 inline void pass_time_of_repetitions() { std::this_thread::sleep_for(std::chrono::milliseconds(1100)); }
 
 /// Starts programs in a folder with tiny.toml.

@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "edgewise/base/files/safetensors.h"
-#include "edgewise/experiment/model_directory.h"
+#include "edgewise/experiment/translation_model.h"
 #include "edgewise/models/sequence_model.h"
 #include "edgewise/translate/translator.h"
 #include "tests/apps/alterations.h"

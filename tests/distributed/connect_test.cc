@@ -11,7 +11,7 @@
 #include <cstdlib>
 #include <thread>
 
-#include "edgewise/distributed/key_value_store.h"
+#include "edgewise/distributed/store.h"
 #include "tests/distributed/forked_group.h"
 #include "tests/distributed/process_group_contract.h"
 #include "tests/support/error_of.h"

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/distributed/gloo_process_group.h"
-
 #include <ATen/ops/zeros.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "edgewise/distributed/c10d_backends.h"
 #include "tests/distributed/forked_group.h"
 #include "tests/distributed/process_group_contract.h"
 #include "tests/support/error_of.h"

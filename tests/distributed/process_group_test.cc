@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "edgewise/distributed/packed_strings.h"
 #include "tests/distributed/forked_group.h"
 #include "tests/distributed/process_group_contract.h"
 #include "tests/distributed/process_threads.h"

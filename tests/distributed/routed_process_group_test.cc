@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/distributed/routed_process_group.h"
-
 #include <ATen/ops/empty.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "edgewise/distributed/process_group.h"
 #include "tests/support/error_of.h"
 
 namespace edgewise {

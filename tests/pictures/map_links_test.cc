@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/pictures/map_links.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <utility>
 #include <vector>
+
+#include "edgewise/pictures/attention_alignment.h"
 
 namespace edgewise {
 namespace {

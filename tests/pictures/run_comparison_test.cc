@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "edgewise/pictures/run_charts.h"
 #include "edgewise/viz/raster.h"
 
 namespace edgewise {

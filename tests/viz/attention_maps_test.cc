@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 
-#include "edgewise/viz/colour_scale.h"
+#include "edgewise/viz/palette.h"
 #include "tests/support/error_of.h"
 
 namespace edgewise {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/viz/colour_scale.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 
+#include "edgewise/viz/palette.h"
 #include "tests/support/error_of.h"
 
 namespace edgewise {
@@ -90,19 +89,6 @@ TEST(ColourScale, HasItsEndsAtZeroAndOne) {
   EXPECT_EQ(make_colour_table(5).back(), colour_of(1));
   EXPECT_EQ(error_of([] { make_colour_table(1); }), "make_colour_table: count is 1, needs at least 2");
   EXPECT_EQ(hex({.red = 1, .green = 255, .blue = 16}), "#01ff10");
-}
-
-/// Checks the contrast by WCAG 2.
-TEST(ColourScale, HasReadableTextColours) {
-  const auto luminance = [](const Colour& colour) {
-    const Vector light = linear_light(colour);
-    return 0.2126 * light[0] + 0.7152 * light[1] + 0.0722 * light[2];
-  };
-  for (int i = 0; i <= 100; ++i) {
-    const double background = luminance(colour_of(i / 100.0));
-    const double ink = luminance(text_colour_on(i / 100.0));
-    EXPECT_GT((std::max(background, ink) + 0.05) / (std::min(background, ink) + 0.05), 4.5) << i;
-  }
 }
 
 }  // namespace

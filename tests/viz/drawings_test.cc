@@ -7,9 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 
-#include "edgewise/viz/bar_chart.h"
-#include "edgewise/viz/colour_scale.h"
-#include "edgewise/viz/label.h"
+#include "edgewise/viz/charts.h"
+#include "edgewise/viz/palette.h"
 #include "edgewise/viz/ponder_picture.h"
 #include "edgewise/viz/signal_picture.h"
 #include "edgewise/viz/svg.h"

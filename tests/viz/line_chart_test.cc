@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/viz/line_chart.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -9,9 +7,10 @@
 #include <cmath>
 #include <regex>
 
-#include "edgewise/viz/label.h"
+#include "edgewise/viz/charts.h"
 #include "edgewise/viz/page.h"
 #include "edgewise/viz/palette.h"
+#include "edgewise/viz/svg.h"
 #include "tests/viz/hostile_numbers.h"
 #include "tests/viz/svg_geometry.h"
 

@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include "edgewise/base/utf8.h"
-#include "edgewise/viz/label.h"
 #include "edgewise/viz/page.h"
 
 namespace edgewise {

@@ -2,12 +2,10 @@
 // edgewise average --out DIRECTORY MODEL…
 #include <filesystem>
 #include <memory>
-#include <vector>
 
 #include "edgewise/apps/runtime/commands.h"
 #include "edgewise/apps/runtime/shared_options.h"
 #include "edgewise/apps/runtime/standard_streams.h"
-#include "edgewise/base/utf8.h"
 #include "edgewise/translate/model_files.h"
 
 namespace edgewise {

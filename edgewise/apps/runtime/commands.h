@@ -19,6 +19,14 @@ using ExplainError = std::optional<std::string> (*)(const std::exception& error)
 /// files are removed.
 int run_program(CLI::App& program, int argc, char** argv, ExplainError explain = nullptr);
 
+/// Runs a program that `make` turns into one command, within the limits of the process (process_limits.h). Returns the
+/// exit code.
+int run_program_of_command(const std::string& name, const std::string& description, void (*make)(CLI::App& command),
+                           int argc, char** argv);
+
+/// Runs the program `edgewise`, which has all commands, with the arguments of main().
+int run_edgewise(int argc, char** argv);
+
 /// Sets a text that run_program prints before each error, such as the number of the process; initially "".
 void set_error_prefix(const std::string& prefix);
 

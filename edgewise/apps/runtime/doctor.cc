@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // edgewise doctor
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
 #include <memory>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "edgewise/apps/runtime/commands.h"
 #include "edgewise/apps/runtime/shared_options.h"
@@ -17,9 +12,7 @@
 #include "edgewise/base/available_memory.h"
 #include "edgewise/base/files/json.h"
 #include "edgewise/base/threads.h"
-#include "edgewise/base/utf8.h"
 #include "edgewise/base/version.h"
-#include "edgewise/doctor/libraries.h"
 #include "edgewise/doctor/machine.h"
 #include "edgewise/doctor/self_test.h"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/apps/runtime/doctor_program.h"
-#include "edgewise/apps/runtime/process_limits.h"
-#include "edgewise/base/address_space.h"
+// The program `edgewise-doctor`: the command `edgewise doctor` without libtorch.
+#include "edgewise/apps/runtime/commands.h"
 
 int main(int argc, char** argv) {
-  using namespace edgewise;
-  return run_within_limits("edgewise-doctor", kReservedAddressSpace, [&] { return run_edgewise_doctor(argc, argv); });
+  return edgewise::run_program_of_command(
+      "edgewise-doctor", "Describe this machine and what Edgewise will use of it, and test it in a few seconds.",
+      [](CLI::App& command) { edgewise::make_doctor_command(command); }, argc, argv);
 }

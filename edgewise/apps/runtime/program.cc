@@ -1,16 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
-
-#include <exception>
 #include <filesystem>
 #include <new>
-#include <optional>
 #include <sstream>
 #include <stdexcept>
-#include <string>
-#include <string_view>
 #include <system_error>
-#include <vector>
 
 #include "edgewise/apps/runtime/commands.h"
 #include "edgewise/apps/runtime/process_limits.h"
@@ -20,10 +13,9 @@
 #include "edgewise/base/address_space.h"
 #include "edgewise/base/available_memory.h"
 #include "edgewise/base/config/nearest_name.h"
-#include "edgewise/base/error.h"
 #include "edgewise/base/peak_memory.h"
 #include "edgewise/base/threads.h"
-#include "edgewise/base/utf8.h"
+#include "edgewise/base/version.h"
 
 namespace edgewise {
 namespace {
@@ -142,6 +134,16 @@ int run_program(CLI::App& program, int argc, char** argv, ExplainError explain) 
   const SignalHandlers handlers({SIGINT, SIGTERM, SIGHUP}, end_process);
   const int exit_code = run_command(program, argc, argv, explain);
   return finish_output(full_name(innermost_command(program)), exit_code);
+}
+
+int run_program_of_command(const std::string& name, const std::string& description, void (*make)(CLI::App& command),
+                           int argc, char** argv) {
+  return run_within_limits(name, kReservedAddressSpace, [&] {
+    CLI::App program(description, name);
+    program.set_version_flag("--version", fmt::format("{} {}", name, version()));
+    make(program);
+    return run_program(program, argc, argv);
+  });
 }
 
 }  // namespace edgewise

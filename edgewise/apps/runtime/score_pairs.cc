@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // edgewise score-pairs --model RUN INPUT OUTPUT
-#include <filesystem>
-#include <memory>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "edgewise/apps/runtime/commands.h"
-#include "edgewise/apps/runtime/line_output.h"
-#include "edgewise/apps/runtime/request_reader.h"
 #include "edgewise/apps/runtime/shared_options.h"
-#include "edgewise/apps/runtime/translation_output.h"
+#include "edgewise/apps/runtime/translation_lines.h"
 
 namespace edgewise {
 namespace {

@@ -6,7 +6,6 @@
 
 #include "edgewise/base/config/field_text.h"
 #include "edgewise/base/config/parse_number.h"
-#include "edgewise/base/error.h"
 #include "edgewise/base/threads.h"
 
 namespace edgewise {

@@ -42,7 +42,21 @@ void unblock_signal(int signal);
 void handle_until_exit(int signal, void (*handler)(int));
 
 /// A signal handler that removes the temporary files of unfinished output and ends the process by the signal, unless it
-/// repeats a signal that another handler handled (end_signals.h).
+/// repeats a signal that another handler handled.
 void end_process(int signal);
+
+/// A signal that asks the program to end: the first one, the same or another one within a second of the first, or a
+/// later one. A repetition is no second request, because a closing terminal and some programs, such as `timeout`, send
+/// a signal twice.
+enum class EndSignal { kFirst, kRepetition, kSecond };
+
+/// Tells what `signal` is, and remembers the first one. Signal handlers may call this function.
+EndSignal classify_end_signal(int signal);
+
+/// Returns the first signal, or 0 if there was none.
+int first_end_signal();
+
+/// Makes the next signal the first one.
+void forget_end_signals();
 
 }  // namespace edgewise

@@ -1,17 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // edgewise translate --model RUN [INPUT]
-#include <filesystem>
-#include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
 #include "edgewise/apps/runtime/commands.h"
-#include "edgewise/apps/runtime/line_output.h"
 #include "edgewise/apps/runtime/standard_streams.h"
 #include "edgewise/apps/runtime/translate_command.h"
+#include "edgewise/apps/runtime/translation_lines.h"
 #include "edgewise/base/config/config.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/utf8.h"
@@ -93,14 +85,15 @@ void run_translate(const TranslateCommand& command, const CLI::App& translate) {
   }
 }
 
-}  // namespace
-
+/// Returns the paths of all that the command reads.
 std::vector<std::filesystem::path> input_paths(const TranslateCommand& command) {
   std::vector<std::filesystem::path> paths(command.settings.models.begin(), command.settings.models.end());
   paths.emplace_back(command.input);
   if (!command.prefixes.empty()) paths.emplace_back(command.prefixes);
   return paths;
 }
+
+}  // namespace
 
 void print_report(const std::string& text) { print_error("{}\n", printable(text)); }
 
@@ -133,6 +126,17 @@ Translator open_translator_of_texts(const TranslateCommand& command, std::string
   check(n_best == 1, "translate: {} is set and n_best is {}, needs 1, because a text has one output; set --nbest 1",
         mode, n_best);
   return translator;
+}
+
+void run_lines(TranslateCommand command, const TextShard& shard) {
+  std::optional<TextLinesOptions> prefixes;
+  if (!command.prefixes.empty()) prefixes = text_options(command, command.prefixes);
+  RequestReader requests(text_options(command, command.input), std::move(prefixes), shard);
+  const std::unique_ptr<AtomicFile> output = open_output_file(command);
+  Translator translator = open_translator(command);
+  if (command.shard) check_search_of_shard(translator.search_options());
+  command.format.is_n_best = translator.search_options().n_best > 1;
+  write_translations(translator, requests, output.get(), "translate", command.format);
 }
 
 void make_translate_command(CLI::App& translate) {

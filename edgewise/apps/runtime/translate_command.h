@@ -1,24 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <CLI/CLI.hpp>
-#include <cstdint>
-#include <filesystem>
-#include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
-
-#include "edgewise/apps/runtime/request_reader.h"
 #include "edgewise/apps/runtime/shared_options.h"
-#include "edgewise/apps/runtime/translation_output.h"
-#include "edgewise/base/files/files.h"
-#include "edgewise/translate/text_lines.h"
+#include "edgewise/apps/runtime/translation_lines.h"
 #include "edgewise/translate/text_translator.h"
-#include "edgewise/translate/translator.h"
 
-// The command `translate`, and its modes: a file each.
+// The command `translate`: translate.cc has its options and the mode of lines, translate_text.cc and translate_shard.cc
+// the other modes.
 
 namespace edgewise {
 
@@ -43,9 +31,6 @@ struct TranslateCommand {
 
   bool needs_alignments() const { return format.has_alignments || format.has_attention || is_html; }
 };
-
-/// Returns the paths of all that the command reads.
-std::vector<std::filesystem::path> input_paths(const TranslateCommand& command);
 
 TextLinesOptions text_options(const TranslateCommand& command, const std::string& path);
 

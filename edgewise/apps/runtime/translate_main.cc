@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/apps/runtime/process_limits.h"
-#include "edgewise/apps/runtime/translate_program.h"
-#include "edgewise/base/address_space.h"
+// The program `edgewise-translate`: the command `edgewise translate` without libtorch.
+#include "edgewise/apps/runtime/commands.h"
 
 int main(int argc, char** argv) {
-  using namespace edgewise;
-  return run_within_limits("edgewise-translate", kReservedAddressSpace,
-                           [&] { return run_edgewise_translate(argc, argv); });
+  return edgewise::run_program_of_command("edgewise-translate",
+                                          "Translate text, one sentence per line, with a model that edgewise trained.",
+                                          edgewise::make_translate_command, argc, argv);
 }

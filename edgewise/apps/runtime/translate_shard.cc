@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lines of a text that many processes translate: line n, counted from 0, belongs to shard n mod N.
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <cstdint>
 #include <list>
-#include <memory>
-#include <string>
-#include <string_view>
-#include <vector>
 
-#include "edgewise/apps/runtime/request_reader.h"
 #include "edgewise/apps/runtime/standard_streams.h"
 #include "edgewise/apps/runtime/translate_command.h"
+#include "edgewise/apps/runtime/translation_lines.h"
 #include "edgewise/base/config/parse_number.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/utf8.h"

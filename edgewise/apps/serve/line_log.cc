@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/apps/serve/line_log.h"
 
-#include <fmt/format.h>
-
 #include <chrono>
 #include <utility>
 

@@ -1,30 +1,74 @@
 // SPDX-License-Identifier: Apache-2.0
 // edgewise serve --model en-de=RUN
+#include <fcntl.h>
 #include <malloc.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <cstdint>
+#include <cstdlib>
 #include <ctime>
 #include <future>
 #include <memory>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "edgewise/apps/runtime/commands.h"
 #include "edgewise/apps/runtime/shared_options.h"
 #include "edgewise/apps/runtime/standard_streams.h"
 #include "edgewise/apps/serve/line_log.h"
-#include "edgewise/apps/serve/service_manager.h"
 #include "edgewise/apps/serve/signal_pipe.h"
 #include "edgewise/base/background.h"
 #include "edgewise/base/config/config.h"
-#include "edgewise/base/error.h"
-#include "edgewise/base/stop_request.h"
+#include "edgewise/base/config/parse_number.h"
+#include "edgewise/base/files/file_descriptor.h"
 #include "edgewise/server/translation_server.h"
 
 namespace edgewise {
 namespace {
+
+// The protocol between systemd and a service: sd_listen_fds(3) and sd_notify(3). libsystemd, which also has it, would
+// bring compression libraries into a server.
+
+constexpr int kFirstDescriptor = 3;
+
+std::int64_t number_in_environment(const char* name) {
+  const char* text = std::getenv(name);
+  std::int64_t number = 0;
+  return text != nullptr && parse_number(text, Range(), number) ? number : 0;
+}
+
+/// Returns the descriptor of the listening socket that systemd has opened for this process; nothing if there is none.
+/// Throws Error for several sockets.
+std::optional<int> passed_socket() {
+  if (number_in_environment("LISTEN_PID") != ::getpid()) return std::nullopt;
+  const std::int64_t sockets = number_in_environment("LISTEN_FDS");
+  check(sockets <= 1, "server: systemd passes {} sockets, needs one; name one ListenStream= in the socket unit",
+        sockets);
+  if (sockets < 1) return std::nullopt;
+  ::fcntl(kFirstDescriptor, F_SETFD, FD_CLOEXEC);
+  return kFirstDescriptor;
+}
+
+/// Sends a state such as `READY=1` to the socket that the environment variable NOTIFY_SOCKET names. Ignores failures;
+/// has no effect without the variable.
+void notify_service_manager(std::string_view state) {
+  const char* path = std::getenv("NOTIFY_SOCKET");
+  if (path == nullptr) return;
+  const std::string_view name(path);
+  sockaddr_un address{};
+  if (name.empty() || name.size() >= sizeof(address.sun_path)) return;
+  address.sun_family = AF_UNIX;
+  std::ranges::copy(name, address.sun_path);
+  if (name.front() == '@') address.sun_path[0] = '\0';  // a name of the abstract namespace
+  const FileDescriptor socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!socket.is_open()) return;
+  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + name.size());
+  ::sendto(socket.number(), state.data(), state.size(), MSG_NOSIGNAL, reinterpret_cast<const sockaddr*>(&address),
+           size);
+}
 
 struct ServeCommand {
   std::vector<std::string> models;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/apps/runtime/process_limits.h"
-#include "edgewise/apps/serve/server_program.h"
+// The program `edgewise-server`: the command `edgewise serve` without libtorch.
+#include "edgewise/apps/runtime/commands.h"
 #include "edgewise/apps/serve/signal_pipe.h"
-#include "edgewise/base/address_space.h"
 
 // Runs before the initialisers of the program and of its libraries. A sanitizer is not ready so early.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
@@ -10,6 +9,7 @@
 #endif
 
 int main(int argc, char** argv) {
-  using namespace edgewise;
-  return run_within_limits("edgewise-server", kReservedAddressSpace, [&] { return run_edgewise_server(argc, argv); });
+  return edgewise::run_program_of_command(
+      "edgewise-server", "Translate texts for clients that speak HTTP, with models that edgewise trained or imported.",
+      edgewise::make_serve_command, argc, argv);
 }

@@ -9,9 +9,7 @@
 #include <atomic>
 #include <cerrno>
 #include <csignal>
-#include <utility>
 
-#include "edgewise/apps/runtime/end_signals.h"
 #include "edgewise/base/error.h"
 
 namespace edgewise {

@@ -15,7 +15,7 @@ void hold_reload_signal();
 
 /// Passes SIGHUP, and from pass_end_signals() on SIGINT and SIGTERM, to the thread that waits for them, during its
 /// scope. Only one object may exist. SIGHUP is passed under nohup, too. Of SIGINT and SIGTERM, only the first signal is
-/// passed: another one, a second or more later, ends the process at once (end_signals.h).
+/// passed: another one, a second or more later, ends the process at once (EndSignal).
 class SignalPipe {
  public:
   /// Throws Error if the system has no descriptor left.

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <cstddef>
 #include <cstring>
 #include <initializer_list>
@@ -18,9 +17,8 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/files/file_descriptor.h"
-#include "edgewise/distributed/free_port.h"
-#include "edgewise/distributed/launch/parent_process.h"
-#include "edgewise/distributed/launch/waited_signals.h"
+#include "edgewise/distributed/launch/launch_signals.h"
+#include "edgewise/distributed/store.h"
 
 namespace edgewise {
 namespace {
