@@ -14,6 +14,7 @@
 #include "edgewise/nn/serialize.h"
 #include "edgewise/search/search.h"
 #include "tests/models/transformer_scorer.h"
+#include "tests/nn/convert_parameters.h"
 
 namespace edgewise {
 namespace {
