@@ -19,7 +19,7 @@
 #include "edgewise/data/synthetic.h"
 #include "edgewise/models/transformer.h"
 #include "edgewise/ops/loss.h"
-#include "edgewise/train/local_adam.h"
+#include "edgewise/train/adam.h"
 #include "edgewise/train/schedule.h"
 
 using namespace edgewise;

@@ -20,7 +20,7 @@
 #include "edgewise/models/update_graph.h"
 #include "edgewise/nn/message_attention.h"
 #include "edgewise/ops/loss.h"
-#include "edgewise/train/local_adam.h"
+#include "edgewise/train/adam.h"
 #include "edgewise/train/schedule.h"
 
 using namespace edgewise;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "edgewise/options/train_options.h"
-#include "edgewise/train/owned_pieces.h"
+#include "edgewise/train/flat_parameters.h"
 
 namespace edgewise {
 

@@ -7,7 +7,6 @@
 
 #include "edgewise/train/adam.h"
 #include "edgewise/train/flat_parameters.h"
-#include "edgewise/train/owned_pieces.h"
 #include "edgewise/train/weight_average.h"
 
 namespace edgewise {

@@ -14,7 +14,6 @@
 #include "edgewise/train/adam.h"
 #include "edgewise/train/flat_parameters.h"
 #include "edgewise/train/gradient_sum.h"
-#include "edgewise/train/owned_pieces.h"
 #include "edgewise/train/rank_reports.h"
 #include "edgewise/train/run_requests.h"
 #include "edgewise/train/schedule.h"
