@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <tuple>
 #include <utility>
 
@@ -12,10 +13,36 @@
 #include "edgewise/base/error.h"
 #include "edgewise/base/random.h"
 #include "edgewise/base/threads.h"
-#include "edgewise/data/random_positions.h"
 
 namespace edgewise {
 namespace {
+
+std::int64_t draw_below(std::int64_t bound, RandomStream& random) {
+  return static_cast<std::int64_t>(random.next_below(static_cast<std::uint64_t>(bound)));
+}
+
+/// Draws uniformly the first of `count` consecutive numbers below `below`.
+std::int64_t draw_first(std::int64_t count, std::int64_t below, RandomStream& random) {
+  return draw_below(below - count + 1, random);
+}
+
+std::vector<std::int64_t> draw_shifted(std::int64_t count, std::int64_t below, RandomStream& random) {
+  std::vector<std::int64_t> drawn(static_cast<std::size_t>(count));
+  std::iota(drawn.begin(), drawn.end(), draw_first(count, below, random));
+  return drawn;
+}
+
+/// Draws a range of random size and position below `below`, and from that range a set of `count` numbers, each set with
+/// equal probability (Knuth, volume 2, algorithm 3.4.2 S).
+std::vector<std::int64_t> draw_spread(std::int64_t count, std::int64_t below, RandomStream& random) {
+  const std::int64_t range = count + draw_below(below - count + 1, random);
+  const std::int64_t begin = draw_first(range, below, random);
+  std::vector<std::int64_t> drawn;
+  for (std::int64_t i = 0; std::ssize(drawn) < count; ++i) {
+    if (draw_below(range - i, random) < count - std::ssize(drawn)) drawn.push_back(begin + i);
+  }
+  return drawn;
+}
 
 // A pair of a corpus with the smallest allowed weight, 0.001, occurs at least once in this many epochs.
 constexpr std::int64_t kMaxEpochsWithoutPairs = 1001;
@@ -179,6 +206,24 @@ std::vector<Batch> batches_in_order(std::span<const TokenPair> pairs, const Batc
     batches.push_back(make_batch(pairs.subspan(static_cast<std::size_t>(numbers.front()), numbers.size())));
   }
   return batches;
+}
+
+void draw_positions(Batch& batch, const BatchOptions& options, RandomStream& random) {
+  if (options.positions == TrainingPositions::kCounted) return;
+  const auto draw = options.positions == TrainingPositions::kShifted ? draw_shifted : draw_spread;
+  auto input = batch.input_positions.begin();
+  auto output = batch.output_positions.begin();
+  for (std::size_t i = 0; i < batch.input_lengths.size(); ++i) {
+    const std::int64_t inputs = batch.input_lengths[i];
+    const std::int64_t outputs = batch.output_lengths[i];
+    if (const std::int64_t longer = std::max(inputs, outputs); longer <= options.positions_below) {
+      const std::vector<std::int64_t> drawn = draw(longer, options.positions_below, random);
+      std::copy_n(drawn.begin(), inputs, input);
+      std::copy_n(drawn.begin(), outputs, output);
+    }
+    input += inputs;
+    output += outputs;
+  }
 }
 
 }  // namespace edgewise
