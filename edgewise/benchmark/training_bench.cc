@@ -15,7 +15,7 @@
 #include "edgewise/base/peak_memory.h"
 #include "edgewise/base/random.h"
 #include "edgewise/experiment/translation_task.h"
-#include "edgewise/models/training_flops.h"
+#include "edgewise/models/model_costs.h"
 #include "edgewise/text/corpus/parallel_text.h"
 #include "edgewise/train/device.h"
 #include "edgewise/train/tensor_memory.h"

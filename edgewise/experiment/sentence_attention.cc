@@ -13,7 +13,7 @@
 #include "edgewise/base/utf8.h"
 #include "edgewise/experiment/encoded_input.h"
 #include "edgewise/models/model_attention.h"
-#include "edgewise/models/model_memory.h"
+#include "edgewise/models/model_costs.h"
 
 namespace edgewise {
 namespace {

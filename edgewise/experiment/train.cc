@@ -22,7 +22,7 @@
 #include "edgewise/experiment/training_doubts.h"
 #include "edgewise/experiment/translation_task.h"
 #include "edgewise/kernels/gemm/gemm.h"
-#include "edgewise/models/model_memory.h"
+#include "edgewise/models/model_costs.h"
 #include "edgewise/nn/serialize.h"
 #include "edgewise/train/run_lock.h"
 #include "edgewise/train/tensorboard.h"

@@ -11,7 +11,7 @@
 #include "edgewise/data/batches.h"
 #include "edgewise/experiment/encoded_input.h"
 #include "edgewise/experiment/evaluate.h"
-#include "edgewise/models/model_memory.h"
+#include "edgewise/models/model_costs.h"
 
 namespace edgewise {
 namespace {
