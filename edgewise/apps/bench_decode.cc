@@ -8,7 +8,7 @@
 #include "edgewise/apps/runtime/shared_options.h"
 #include "edgewise/apps/runtime/standard_streams.h"
 #include "edgewise/base/files/json.h"
-#include "edgewise/base/peak_memory.h"
+#include "edgewise/base/memory.h"
 #include "edgewise/base/threads.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/benchmark/decoding_bench.h"

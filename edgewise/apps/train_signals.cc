@@ -8,7 +8,7 @@
 #include "edgewise/apps/runtime/end_signals.h"
 #include "edgewise/apps/runtime/standard_streams.h"
 #include "edgewise/base/error.h"
-#include "edgewise/base/files/unfinished_files.h"
+#include "edgewise/base/files/temporary.h"
 #include "edgewise/distributed/launch/parent_process.h"
 
 namespace edgewise {

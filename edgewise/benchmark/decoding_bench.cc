@@ -10,7 +10,7 @@
 
 #include "edgewise/base/background.h"
 #include "edgewise/base/error.h"
-#include "edgewise/base/median.h"
+#include "edgewise/base/sorting.h"
 #include "edgewise/base/threads.h"
 #include "edgewise/benchmark/decoding_workload.h"
 #include "edgewise/search/search.h"

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "edgewise/base/files/files.h"
-#include "edgewise/base/files/regular_file.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/convert/byte_reader.h"
 

@@ -3,7 +3,7 @@
 
 #include <limits>
 
-#include "edgewise/base/config/parse_number.h"
+#include "edgewise/base/config/fields.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/convert/neutral_settings.h"

@@ -6,8 +6,8 @@
 #include <numbers>
 #include <string>
 
-#include "edgewise/base/available_memory.h"
 #include "edgewise/base/error.h"
+#include "edgewise/base/memory.h"
 #include "edgewise/base/random.h"
 
 namespace edgewise {

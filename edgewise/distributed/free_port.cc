@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "edgewise/base/error.h"
-#include "edgewise/base/files/file_descriptor.h"
+#include "edgewise/base/files/file_system.h"
 
 namespace edgewise {
 

@@ -5,7 +5,7 @@
 #include <limits>
 #include <string_view>
 
-#include "edgewise/base/config/parse_number.h"
+#include "edgewise/base/config/fields.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/distributed/slurm_lists.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/distributed/slurm_lists.h"
 
-#include "edgewise/base/config/parse_number.h"
+#include "edgewise/base/config/fields.h"
 
 namespace edgewise {
 namespace {

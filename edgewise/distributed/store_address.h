@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "edgewise/base/files/file_descriptor.h"
+#include "edgewise/base/files/file_system.h"
 
 // Sockets of the store through which processes find each other.
 namespace edgewise {

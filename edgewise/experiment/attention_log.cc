@@ -7,7 +7,6 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/files/files.h"
-#include "edgewise/base/files/regular_file.h"
 #include "edgewise/experiment/json_lines.h"
 
 namespace edgewise {

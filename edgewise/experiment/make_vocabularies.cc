@@ -15,7 +15,7 @@
 #include "edgewise/base/error.h"
 #include "edgewise/base/files/directory.h"
 #include "edgewise/base/files/files.h"
-#include "edgewise/base/files/listed_directory.h"
+#include "edgewise/base/files/manifest.h"
 #include "edgewise/distributed/agreement.h"
 #include "edgewise/distributed/packed_strings.h"
 #include "edgewise/text/vocabulary/cased_vocabulary.h"

@@ -11,7 +11,7 @@
 #include "edgewise/base/config/config.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/files/files.h"
-#include "edgewise/base/median.h"
+#include "edgewise/base/sorting.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/experiment/json_lines.h"
 #include "edgewise/options/experiment.h"

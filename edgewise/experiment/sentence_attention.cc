@@ -8,8 +8,8 @@
 #include <string>
 #include <utility>
 
-#include "edgewise/base/available_memory.h"
 #include "edgewise/base/error.h"
+#include "edgewise/base/memory.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/experiment/encoded_input.h"
 #include "edgewise/models/model_attention.h"

@@ -10,8 +10,8 @@
 #include <span>
 #include <utility>
 
-#include "edgewise/base/available_memory.h"
 #include "edgewise/base/files/files.h"
+#include "edgewise/base/memory.h"
 #include "edgewise/base/sha256.h"
 #include "edgewise/distributed/agreement.h"
 #include "edgewise/distributed/check_same.h"

@@ -5,7 +5,7 @@
 #include <optional>
 #include <span>
 
-#include "edgewise/base/sort_unique.h"
+#include "edgewise/base/sorting.h"
 
 namespace edgewise {
 namespace {

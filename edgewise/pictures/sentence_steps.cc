@@ -5,9 +5,9 @@
 
 #include <utility>
 
-#include "edgewise/base/available_memory.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/files/json.h"
+#include "edgewise/base/memory.h"
 #include "edgewise/data/batches.h"
 #include "edgewise/experiment/encoded_input.h"
 #include "edgewise/experiment/evaluate.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "edgewise/base/config/option_rules.h"
+#include "edgewise/base/config/config.h"
 #include "edgewise/base/error.h"
 
 namespace edgewise {

@@ -11,7 +11,7 @@
 #include <chrono>
 #include <utility>
 
-#include "edgewise/base/config/parse_number.h"
+#include "edgewise/base/config/fields.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/server/port_owner.h"

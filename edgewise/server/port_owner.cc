@@ -10,7 +10,7 @@
 #include <sstream>
 #include <system_error>
 
-#include "edgewise/base/config/parse_number.h"
+#include "edgewise/base/config/fields.h"
 
 namespace edgewise {
 namespace {

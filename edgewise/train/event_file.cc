@@ -11,11 +11,9 @@
 #include <system_error>
 
 #include "edgewise/base/error.h"
-#include "edgewise/base/files/file_descriptor.h"
 #include "edgewise/base/files/file_system.h"
 #include "edgewise/base/files/files.h"
 #include "edgewise/base/files/protobuf_walk.h"
-#include "edgewise/base/files/regular_file.h"
 
 namespace edgewise {
 namespace {

@@ -7,7 +7,6 @@
 
 #include "edgewise/base/files/files.h"
 #include "edgewise/base/files/json.h"
-#include "edgewise/base/files/regular_file.h"
 
 namespace edgewise {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "edgewise/base/files/file_descriptor.h"
+#include "edgewise/base/files/file_system.h"
 
 namespace edgewise {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "edgewise/base/files/listed_directory.h"
+#include "edgewise/base/files/manifest.h"
 #include "edgewise/base/files/safetensors.h"
 #include "edgewise/options/experiment.h"
 #include "edgewise/options/precision.h"

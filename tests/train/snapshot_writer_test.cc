@@ -10,7 +10,7 @@
 #include "edgewise/base/error.h"
 #include "edgewise/base/files/file_system.h"
 #include "edgewise/base/files/files.h"
-#include "edgewise/base/files/listed_directory.h"
+#include "edgewise/base/files/manifest.h"
 #include "tests/train/run_folder.h"
 
 namespace edgewise {

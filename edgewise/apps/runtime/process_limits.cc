@@ -11,8 +11,8 @@
 #include "edgewise/apps/runtime/openmp_environment.h"
 #include "edgewise/apps/runtime/standard_streams.h"
 #include "edgewise/base/address_space.h"
-#include "edgewise/base/available_memory.h"
 #include "edgewise/base/error.h"
+#include "edgewise/base/memory.h"
 
 namespace edgewise {
 namespace {

@@ -2,7 +2,7 @@
 #include "edgewise/apps/runtime/signal_handlers.h"
 
 #include "edgewise/apps/runtime/end_signals.h"
-#include "edgewise/base/files/unfinished_files.h"
+#include "edgewise/base/files/temporary.h"
 
 namespace edgewise {
 namespace {

@@ -12,9 +12,9 @@
 #include <cstdlib>
 #include <string>
 
-#include "edgewise/base/config/parse_number.h"
+#include "edgewise/base/config/fields.h"
 #include "edgewise/base/error.h"
-#include "edgewise/base/files/file_descriptor.h"
+#include "edgewise/base/files/file_system.h"
 
 namespace edgewise {
 namespace {

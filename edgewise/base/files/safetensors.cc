@@ -8,7 +8,6 @@
 #include "edgewise/base/checked.h"
 #include "edgewise/base/files/files.h"
 #include "edgewise/base/files/json_scanner.h"
-#include "edgewise/base/files/regular_file.h"
 #include "edgewise/base/utf8.h"
 
 namespace edgewise {

@@ -17,7 +17,7 @@
 #include <utility>
 
 #include "edgewise/base/error.h"
-#include "edgewise/base/files/file_descriptor.h"
+#include "edgewise/base/files/file_system.h"
 #include "edgewise/distributed/free_port.h"
 #include "edgewise/distributed/launch/parent_process.h"
 #include "edgewise/distributed/launch/waited_signals.h"

@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "edgewise/base/error.h"
-#include "edgewise/base/sort_unique.h"
+#include "edgewise/base/sorting.h"
 #include "edgewise/kernels/attention/parallel_rows.h"
 
 namespace edgewise::kernels {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "edgewise/base/files/file_descriptor.h"
+#include "edgewise/base/files/file_system.h"
 #include "edgewise/text/corpus/byte_source.h"
 #include "edgewise/text/corpus/text_blocks.h"
 

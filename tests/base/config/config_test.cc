@@ -9,7 +9,7 @@
 #include <cmath>
 #include <limits>
 
-#include "edgewise/base/config/parse_number.h"
+#include "edgewise/base/config/fields.h"
 #include "edgewise/base/files/files.h"
 #include "edgewise/base/utf8.h"
 #include "tests/base/support.h"
