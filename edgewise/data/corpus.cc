@@ -9,7 +9,7 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/data/synthetic.h"
-#include "edgewise/text/corpus/indexed_text.h"
+#include "edgewise/text/corpus/text_blocks.h"
 
 namespace edgewise {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/random.h"
-#include "edgewise/text/corpus/text_hash.h"
+#include "edgewise/text/corpus/text_blocks.h"
 
 namespace edgewise {
 namespace {

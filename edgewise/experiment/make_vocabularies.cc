@@ -19,7 +19,7 @@
 #include "edgewise/distributed/agreement.h"
 #include "edgewise/distributed/packed_strings.h"
 #include "edgewise/text/vocabulary/cased_vocabulary.h"
-#include "edgewise/text/vocabulary/vocabulary_names.h"
+#include "edgewise/text/vocabulary/vocabulary_file.h"
 #include "edgewise/translate/model_files.h"
 #include "edgewise/translate/vocabulary_files.h"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "edgewise/base/config/fields.h"
-#include "edgewise/text/corpus/pair_reader.h"
+#include "edgewise/text/corpus/parallel_text.h"
 
 namespace edgewise {
 

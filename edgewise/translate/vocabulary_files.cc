@@ -10,7 +10,7 @@
 #include "edgewise/base/error.h"
 #include "edgewise/text/vocabulary/cased_vocabulary.h"
 #include "edgewise/text/vocabulary/mapped_vocabulary.h"
-#include "edgewise/text/vocabulary/vocabulary_names.h"
+#include "edgewise/text/vocabulary/vocabulary_file.h"
 
 namespace edgewise {
 namespace {

@@ -8,7 +8,6 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/utf8.h"
-#include "edgewise/text/sentences/abbreviation_files.h"
 #include "edgewise/text/unicode.h"
 
 namespace edgewise {

@@ -3,10 +3,13 @@
 
 #include <cstddef>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_set>
 #include <vector>
+
+#include "edgewise/base/files/embedded_file.h"
 
 namespace edgewise {
 
@@ -50,5 +53,8 @@ std::vector<std::string_view> abbreviation_languages();
 /// Parses the text of a file. Throws Error, which calls the file `name`, for a section that does not exist and for a
 /// word outside a section.
 AbbreviationRules parse_abbreviation_rules(std::string_view text, std::string_view name);
+
+/// Returns the files of edgewise/text/sentences/abbreviations/, in ascending order of their names.
+std::span<const EmbeddedFile> abbreviation_files();
 
 }  // namespace edgewise

@@ -3,7 +3,6 @@
 #include <string>
 #include <unordered_set>
 
-#include "edgewise/text/sentences/span_bytes.h"
 #include "edgewise/text/sentences/span_patterns.h"
 
 namespace edgewise {

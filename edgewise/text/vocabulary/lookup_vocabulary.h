@@ -8,10 +8,31 @@
 #include <unordered_map>
 #include <vector>
 
-#include "edgewise/text/vocabulary/tokenizer.h"
+#include "edgewise/text/unicode.h"
 #include "edgewise/text/vocabulary/vocabulary.h"
 
 namespace edgewise {
+
+/// Spacing of `!` and `?`: directly after the word (English), or after a space (French).
+enum class MarkSpacing { kClose, kApart };
+
+/// Replaces the no-break spaces of French, U+00A0 and U+202F, by spaces, and inserts a space before each of `,.!?` that
+/// does not follow one: "Va ! Oui, va." becomes "Va ! Oui , va .". The textbook chapter does so before it splits at
+/// spaces.
+std::string separate_punctuation(std::string_view text);
+
+/// Removes the spaces that separate_punctuation inserted: before `,` and `.`, and, for kClose, before `!` and `?`.
+/// Cannot restore the spaces around a point between digits: "3 .14" becomes "3.14", and "3 . 14" becomes "3. 14".
+std::string join_punctuation(std::string_view text, MarkSpacing marks = MarkSpacing::kClose);
+
+/// Returns the spacing of most `!` and `?` in the sentences; kClose if there are none.
+MarkSpacing mark_spacing_of(const std::vector<std::span<const std::string>>& sides);
+
+/// Returns the code points of a UTF-8 text as views of `text`.
+std::vector<std::string_view> split_characters(std::string_view text);
+
+/// Joins words by single spaces.
+std::string join_words(std::span<const std::string_view> words);
 
 /// Preprocessing of sentences before they are split into tokens; stored with the vocabulary.
 struct TextPreprocessing {
