@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "edgewise/base/files/safetensors.h"
-#include "edgewise/options/layer_kinds.h"
+#include "edgewise/options/layer_options.h"
 
 namespace edgewise {
 

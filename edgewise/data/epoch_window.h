@@ -11,7 +11,7 @@
 #include "edgewise/data/pair_source.h"
 #include "edgewise/graph/batch.h"
 #include "edgewise/graph/pair_graphs.h"
-#include "edgewise/options/batch_options.h"
+#include "edgewise/options/data_options.h"
 
 namespace edgewise {
 

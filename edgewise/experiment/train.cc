@@ -24,7 +24,7 @@
 #include "edgewise/kernels/gemm/gemm.h"
 #include "edgewise/models/model_costs.h"
 #include "edgewise/nn/serialize.h"
-#include "edgewise/train/run_lock.h"
+#include "edgewise/train/run_files.h"
 #include "edgewise/train/tensorboard.h"
 
 namespace edgewise {

@@ -4,16 +4,40 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <functional>
+#include <utility>
 #include <vector>
 
-#include "edgewise/models/update_graph.h"
+#include "edgewise/message/message_graph.h"
 #include "edgewise/nn/decoder_layer.h"
 #include "edgewise/nn/encoder_layer.h"
+#include "edgewise/nn/message_attention.h"
 #include "edgewise/options/transformer_options.h"
 
 // Shapes: D = decoder nodes, S = encoder nodes, M = size of a node's state.
 
 namespace edgewise {
+
+/// A node function and the numbers of the nodes that it is applied to.
+using NodeUpdate = std::pair<NodeFunction, at::Tensor>;
+
+/// Runs attention by message passing along the given edges.
+using AttentionFunction = std::function<void(MessageGraph& graph, const at::Tensor& edges)>;
+
+/// Returns the attention of a layer as such a function. Layer and pass must outlive the function.
+inline AttentionFunction attend_by_messages(const MultiHeadAttention& attention, Pass& pass) {
+  return [&](MessageGraph& graph, const at::Tensor& edges) { propagate_attention(graph, edges, attention, pass); };
+}
+
+/// Applies `pre` to nodes, runs `attention` along `edges`, then applies `post` to nodes: one step of the graph
+/// tutorial's models. Edges and nodes may be any subset of the graph's. The attention result of a node without edges is
+/// zeros.
+inline void update_graph(MessageGraph& graph, const at::Tensor& edges, const std::vector<NodeUpdate>& pre,
+                         const std::vector<NodeUpdate>& post, const AttentionFunction& attention) {
+  for (const auto& [function, nodes] : pre) graph.apply_nodes(function, nodes);
+  attention(graph, edges);
+  for (const auto& [function, nodes] : post) graph.apply_nodes(function, nodes);
+}
 
 /// A stack of encoder layers. `operator()` computes all layers fused. `pre_func`, `attention_func` and `post_func`
 /// return the graph tutorial's three functions of a layer, for update_graph; the node column "x" holds the state.

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "edgewise/base/random.h"
-#include "edgewise/options/layer_kinds.h"
+#include "edgewise/options/layer_options.h"
 
 // Initial values of parameters: fp32 leaf tensors that require a gradient, determined by the random stream.
 

@@ -17,7 +17,7 @@
 #include "edgewise/ops/norm.h"
 #include "edgewise/ops/norm_arguments.h"
 #include "edgewise/ops/operation.h"
-#include "edgewise/options/layer_kinds.h"
+#include "edgewise/options/layer_options.h"
 
 // Shapes: T = rows, in any number of dimensions, M = features.
 namespace edgewise {

@@ -5,7 +5,7 @@
 
 #include <optional>
 
-#include "edgewise/options/layer_kinds.h"
+#include "edgewise/options/layer_options.h"
 
 namespace edgewise {
 

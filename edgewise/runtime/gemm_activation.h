@@ -3,7 +3,7 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/kernels/gemm/activation.h"
-#include "edgewise/options/layer_kinds.h"
+#include "edgewise/options/layer_options.h"
 
 namespace edgewise {
 

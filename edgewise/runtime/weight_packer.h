@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "edgewise/options/layer_kinds.h"
+#include "edgewise/options/layer_options.h"
 #include "edgewise/runtime/parameter_reader.h"
 #include "edgewise/runtime/weights.h"
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "edgewise/base/error.h"
-#include "edgewise/data/batch_prefetcher.h"
 #include "edgewise/data/batch_shares.h"
+#include "edgewise/data/batches.h"
 #include "edgewise/distributed/process_group.h"
 #include "edgewise/options/train_options.h"
 #include "edgewise/train/adam.h"

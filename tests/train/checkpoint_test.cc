@@ -42,7 +42,7 @@ struct Saved {
 
   Snapshot snapshot(const std::filesystem::path& run, const TrainingState& state, WeightAverage* average = nullptr) {
     const CheckpointObjects saved = objects(average);
-    return snapshot_last(run, saved, gather_tensors(saved.arrays()), state);
+    return snapshot_last(run, saved, gather_tensors(saved), state);
   }
 
   NextTokenTask& task;
