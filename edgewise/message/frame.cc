@@ -6,7 +6,7 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/message/describe.h"
-#include "edgewise/message/numbers.h"
+#include "edgewise/message/rows.h"
 
 namespace edgewise {
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "edgewise/base/error.h"
-#include "edgewise/search/pick_candidates.h"
+#include "edgewise/search/scorer.h"
 
 namespace edgewise {
 namespace {
