@@ -18,7 +18,6 @@
 #include "edgewise/models/model_costs.h"
 #include "edgewise/text/corpus/parallel_text.h"
 #include "edgewise/train/device.h"
-#include "edgewise/train/tensor_memory.h"
 #include "edgewise/train/updater.h"
 
 namespace edgewise {

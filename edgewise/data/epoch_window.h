@@ -10,7 +10,6 @@
 #include "edgewise/base/random.h"
 #include "edgewise/data/pair_source.h"
 #include "edgewise/graph/batch.h"
-#include "edgewise/graph/pair_graphs.h"
 #include "edgewise/options/data_options.h"
 
 namespace edgewise {

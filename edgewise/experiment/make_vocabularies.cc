@@ -18,7 +18,7 @@
 #include "edgewise/base/files/manifest.h"
 #include "edgewise/distributed/agreement.h"
 #include "edgewise/distributed/packed_strings.h"
-#include "edgewise/text/vocabulary/cased_vocabulary.h"
+#include "edgewise/text/vocabulary/sentence_case.h"
 #include "edgewise/text/vocabulary/vocabulary_file.h"
 #include "edgewise/translate/model_files.h"
 #include "edgewise/translate/vocabulary_files.h"

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "edgewise/base/config/fields.h"
+#include "edgewise/base/error.h"
 #include "edgewise/text/corpus/parallel_text.h"
 
 namespace edgewise {
@@ -105,7 +106,18 @@ struct DataOptions {
 
 /// Throws Error, beginning with `caller`, unless `train` names the files of as many corpora as there are weights, or of
 /// one corpus without weights.
-void check_files(const DataOptions& options, std::string_view caller);
+inline void check_files(const DataOptions& options, std::string_view caller) {
+  const std::size_t files = options.train.size();
+  const std::size_t corpora = options.weights.size();
+  check(files > 0, "{}: data.train names no file, needs one TSV file, or two files with a sentence a line", caller);
+  check(corpora > 0 || files <= 2,
+        "{}: data.train names {} files, needs one TSV file, or two files with a sentence a line; for several corpora "
+        "give data.weights, a number each",
+        caller, files);
+  check(corpora == 0 || files == corpora || files == 2 * corpora,
+        "{}: data.train names {} files, but data.weights has {} numbers, needs one TSV file for each, or two files",
+        caller, files, corpora);
+}
 
 /// Positions of the tokens of a training pair; draw_positions (data/batches.h) gives the reason to draw them at random.
 enum class TrainingPositions { kCounted, kShifted, kSpread };

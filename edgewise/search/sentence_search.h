@@ -12,7 +12,6 @@
 #include "edgewise/graph/hypothesis_tree.h"
 #include "edgewise/search/extension.h"
 #include "edgewise/search/hypothesis.h"
-#include "edgewise/search/loops.h"
 #include "edgewise/search/restrictions.h"
 #include "edgewise/search/rules.h"
 #include "edgewise/search/step.h"

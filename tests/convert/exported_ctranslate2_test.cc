@@ -14,7 +14,7 @@
 #include "edgewise/convert/export_ctranslate2.h"
 #include "edgewise/convert/imported_model.h"
 #include "edgewise/convert/parameter_list.h"
-#include "edgewise/text/vocabulary/cased_vocabulary.h"
+#include "edgewise/text/vocabulary/sentence_case.h"
 #include "tests/base/support.h"
 
 namespace edgewise {
