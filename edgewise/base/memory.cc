@@ -7,7 +7,6 @@
 #include <fstream>
 #include <limits>
 #include <optional>
-#include <string>
 
 #include "edgewise/base/address_space.h"
 #include "edgewise/base/cgroup.h"

@@ -10,8 +10,6 @@
 #include <utility>
 
 #include "edgewise/base/background.h"
-#include "edgewise/base/error.h"
-#include "edgewise/base/random.h"
 #include "edgewise/base/threads.h"
 
 namespace edgewise {

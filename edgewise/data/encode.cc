@@ -10,7 +10,6 @@
 #include "edgewise/base/error.h"
 #include "edgewise/base/random.h"
 #include "edgewise/base/threads.h"
-#include "edgewise/text/corpus/text_blocks.h"
 
 namespace edgewise {
 namespace {
@@ -32,6 +31,12 @@ std::vector<std::int64_t> add_frame(const std::vector<std::int64_t>& tokens, con
 }
 
 bool is_whole(double weight) { return weight == std::floor(weight); }
+
+/// Throws Error, with counts and reasons, when no pair was kept.
+void check_any_kept(const EncodeReport& report) {
+  check(report.kept > 0, "encode_pairs: none of {} pairs is left, needs at least one; left out: {}",
+        report.num_skipped(), report.describe_skipped());
+}
 
 }  // namespace
 
@@ -165,11 +170,6 @@ EncodedPairs encode_pairs(const SentencePairs& pairs, const PairEncoder& encoder
   }
   check_any_kept(encoded.report);
   return encoded;
-}
-
-void check_any_kept(const EncodeReport& report) {
-  check(report.kept > 0, "encode_pairs: none of {} pairs is left, needs at least one; left out: {}",
-        report.num_skipped(), report.describe_skipped());
 }
 
 std::int64_t count_repetitions(double weight, std::int64_t epoch, double draw) {

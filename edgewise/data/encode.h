@@ -101,9 +101,6 @@ struct EncodedPairs {
 /// the end.
 EncodedPairs encode_pairs(const SentencePairs& pairs, const PairEncoder& encoder, const StopRequest* stop = nullptr);
 
-/// Throws Error, with counts and reasons, when no pair was kept.
-void check_any_kept(const EncodeReport& report);
-
 /// A training corpus: its text and its weight.
 struct TrainingText {
   std::string name;

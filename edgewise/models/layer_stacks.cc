@@ -4,7 +4,6 @@
 #include <type_traits>
 
 #include "edgewise/base/error.h"
-#include "edgewise/nn/message_attention.h"
 
 namespace edgewise {
 namespace {

@@ -2,15 +2,12 @@
 #include "edgewise/models/universal_transformer.h"
 
 #include <ATen/TensorOperators.h>
-#include <ATen/core/Tensor.h>
 #include <ATen/ops/cat.h>
 
 #include <vector>
 
 #include "edgewise/graph/relation.h"
 #include "edgewise/graph/relation_ops.h"
-#include "edgewise/models/adaptive_computation.h"
-#include "edgewise/nn/depthwise_convolution.h"
 #include "edgewise/nn/sublayer.h"
 #include "edgewise/ops/rows.h"
 

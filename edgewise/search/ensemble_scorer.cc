@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "edgewise/base/error.h"
-#include "edgewise/search/scorer.h"
 
 namespace edgewise {
 namespace {

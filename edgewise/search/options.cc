@@ -2,7 +2,6 @@
 #include "edgewise/search/options.h"
 
 #include <algorithm>
-#include <array>
 
 #include "edgewise/base/config/config.h"
 #include "edgewise/base/error.h"

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "edgewise/base/error.h"
-#include "edgewise/base/files/file_system.h"
 #include "edgewise/base/files/files.h"
 
 namespace edgewise {

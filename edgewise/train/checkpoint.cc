@@ -9,7 +9,6 @@
 #include <cmath>
 #include <limits>
 #include <system_error>
-#include <vector>
 
 #include "edgewise/base/config/config.h"
 #include "edgewise/base/error.h"
@@ -20,7 +19,6 @@
 #include "edgewise/base/files/safetensors.h"
 #include "edgewise/distributed/agreement.h"
 #include "edgewise/nn/serialize.h"
-#include "edgewise/train/best_checkpoints.h"
 
 namespace edgewise {
 namespace {

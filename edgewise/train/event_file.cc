@@ -6,8 +6,6 @@
 #include <cerrno>
 #include <chrono>
 #include <span>
-#include <string>
-#include <string_view>
 #include <system_error>
 
 #include "edgewise/base/error.h"

@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <utility>
 
 #include "edgewise/base/error.h"
 #include "edgewise/ops/backend.h"

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <string>
-#include <utility>
 
 #include "edgewise/base/files/files.h"
 #include "edgewise/base/files/json.h"

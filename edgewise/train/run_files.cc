@@ -14,7 +14,6 @@
 #include "edgewise/base/background.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/files/directory.h"
-#include "edgewise/base/files/file_system.h"
 #include "edgewise/base/files/files.h"
 
 namespace edgewise {

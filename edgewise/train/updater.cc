@@ -19,7 +19,6 @@
 #include "edgewise/ops/gradient_norm.h"
 #include "edgewise/ops/gradients_in_place.h"
 #include "edgewise/ops/host_read.h"
-#include "edgewise/train/gradient_sum.h"
 
 namespace edgewise {
 namespace {

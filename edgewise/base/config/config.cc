@@ -17,10 +17,8 @@
 #include <algorithm>
 
 #include "edgewise/base/config/field_text.h"
-#include "edgewise/base/config/fields.h"
 #include "edgewise/base/config/nearest_name.h"
 #include "edgewise/base/config/toml_key_depth.h"
-#include "edgewise/base/utf8.h"
 
 namespace edgewise::detail {
 namespace {

@@ -23,7 +23,6 @@ namespace detail {
 void read_fields(const Section& fields, std::string_view toml, std::string_view name,
                  std::span<const std::string> overrides);
 std::string write_fields(const Section& fields, TomlComments comments);
-std::string describe(const Section& fields);
 std::vector<std::pair<std::string, std::string>> settings(const Section& fields);
 }  // namespace detail
 
@@ -61,13 +60,6 @@ template <OptionStruct Options>
 std::vector<std::pair<std::string, std::string>> settings_of(const Options& options) {
   Options copy = options;
   return detail::settings(fields_of(copy));
-}
-
-/// Returns the help text: a line for each field with its name, default, meaning and permitted values.
-template <OptionStruct Options>
-std::string describe_fields() {
-  Options defaults;
-  return detail::describe(fields_of(defaults));
 }
 
 /// A condition without which options have no effect: `{"train.factor", is_noam, "train.schedule=noam"}`.

@@ -9,9 +9,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <limits>
-#include <string>
 #include <system_error>
-#include <utility>
 
 #include "edgewise/base/files/temporary.h"
 

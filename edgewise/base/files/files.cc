@@ -9,8 +9,6 @@
 #include <array>
 #include <cerrno>
 
-#include "edgewise/base/error.h"
-#include "edgewise/base/files/file_system.h"
 #include "edgewise/base/memory.h"
 
 namespace edgewise {

@@ -11,7 +11,6 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/files/file_system.h"
-#include "edgewise/base/files/files.h"
 #include "edgewise/base/files/json.h"
 #include "edgewise/base/files/json_scanner.h"
 #include "edgewise/base/sha256.h"

@@ -15,11 +15,8 @@
 #include <cstring>
 #include <mutex>
 #include <new>
-#include <string_view>
 #include <system_error>
 #include <vector>
-
-#include "edgewise/base/files/file_system.h"
 
 namespace edgewise {
 namespace {

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <utility>
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/utf8.h"

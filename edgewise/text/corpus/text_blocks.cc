@@ -9,11 +9,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <limits>
-#include <span>
-#include <string_view>
 #include <system_error>
 #include <utility>
-#include <vector>
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/random.h"

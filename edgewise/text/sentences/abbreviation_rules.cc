@@ -142,12 +142,4 @@ const AbbreviationRules& find_abbreviation_rules(std::string_view language) {
   return found == all_rules().end() ? all_rules().find(kMostLanguages)->second : found->second;
 }
 
-std::vector<std::string_view> abbreviation_languages() {
-  std::vector<std::string_view> languages;
-  for (const auto& [language, rules] : all_rules()) {
-    if (language != kMostLanguages) languages.push_back(language);
-  }
-  return languages;
-}
-
 }  // namespace edgewise

@@ -8,7 +8,6 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/utf8.h"
-#include "edgewise/text/unicode.h"
 #include "edgewise/text/vocabulary/vocabulary_file.h"
 
 namespace edgewise {

@@ -9,11 +9,9 @@
 #include <charconv>
 #include <latch>
 #include <optional>
-#include <string_view>
 #include <thread>
 #include <unordered_map>
 #include <utility>
-#include <vector>
 
 #include "edgewise/base/address_space.h"
 #include "edgewise/base/background.h"

@@ -10,7 +10,6 @@
 #include <optional>
 #include <unordered_map>
 #include <utility>
-#include <vector>
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/utf8.h"
