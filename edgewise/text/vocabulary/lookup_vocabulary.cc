@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <unordered_map>
 #include <utility>
 
 #include "edgewise/base/error.h"
@@ -89,6 +90,55 @@ std::vector<std::string> most_frequent(const TokenCounts& counts, const Vocabula
   return tokens;
 }
 
+/// A vocabulary of words or characters in a hash table.
+class LookupVocabulary final : public Vocabulary {
+ public:
+  /// `tokens` must be distinct and begin with kSpecialTokens.
+  LookupVocabulary(VocabularyKind kind, const TextPreprocessing& preprocessing, std::vector<std::string> tokens)
+      : kind_(kind), preprocessing_(preprocessing), tokens_(std::move(tokens)) {
+    for (std::size_t i = kSpecialTokens.size(); i < tokens_.size(); ++i) {
+      token_of_.emplace(tokens_[i], static_cast<std::int64_t>(i));
+    }
+  }
+  LookupVocabulary(const LookupVocabulary&) = delete;
+  LookupVocabulary& operator=(const LookupVocabulary&) = delete;
+
+  VocabularyKind kind() const override { return kind_; }
+  std::int64_t size() const override { return static_cast<std::int64_t>(tokens_.size()); }
+  bool separates_punctuation() const override { return preprocessing_.separate_punctuation; }
+  std::string serialize() const override { return write_vocabulary_file({kind_, preprocessing_, tokens_}); }
+
+ private:
+  std::vector<std::int64_t> encode_text(std::string_view sentence) const override {
+    const std::string text = preprocess(sentence, preprocessing_);
+    std::vector<std::int64_t> tokens;
+    for (const std::string_view token : split(kind_, text)) {
+      const auto found = token_of_.find(token);
+      tokens.push_back(found != token_of_.end() ? found->second : special().unknown);
+    }
+    return tokens;
+  }
+
+  std::string decode_tokens(std::span<const std::int64_t> tokens) const override {
+    std::vector<std::string_view> texts;
+    for (const std::int64_t token : tokens) texts.push_back(text_of(token));
+    if (kind_ == VocabularyKind::kWords) {
+      const std::string text = join_words(texts);
+      return preprocessing_.separate_punctuation ? join_punctuation(text, preprocessing_.marks) : text;
+    }
+    std::string text;
+    for (const std::string_view character : texts) text += character;
+    return text;
+  }
+
+  std::string_view text_of(std::int64_t token) const override { return tokens_[static_cast<std::size_t>(token)]; }
+
+  VocabularyKind kind_;
+  TextPreprocessing preprocessing_;
+  std::vector<std::string> tokens_;
+  std::unordered_map<std::string_view, std::int64_t> token_of_;  // keys: views of tokens_, without special tokens
+};
+
 }  // namespace
 
 std::string separate_punctuation(std::string_view text) {
@@ -148,42 +198,6 @@ std::string join_words(std::span<const std::string_view> words) {
   return text;
 }
 
-LookupVocabulary::LookupVocabulary(VocabularyKind kind, const TextPreprocessing& preprocessing,
-                                   std::vector<std::string> tokens)
-    : kind_(kind), preprocessing_(preprocessing), tokens_(std::move(tokens)) {
-  for (std::size_t i = kSpecialTokens.size(); i < tokens_.size(); ++i) {
-    token_of_.emplace(tokens_[i], static_cast<std::int64_t>(i));
-  }
-}
-
-std::string LookupVocabulary::serialize() const { return write_vocabulary_file({kind_, preprocessing_, tokens_}); }
-
-std::vector<std::int64_t> LookupVocabulary::encode_text(std::string_view sentence) const {
-  const std::string text = preprocess(sentence, preprocessing_);
-  std::vector<std::int64_t> tokens;
-  for (const std::string_view token : split(kind_, text)) {
-    const auto found = token_of_.find(token);
-    tokens.push_back(found != token_of_.end() ? found->second : special().unknown);
-  }
-  return tokens;
-}
-
-std::string LookupVocabulary::decode_tokens(std::span<const std::int64_t> tokens) const {
-  std::vector<std::string_view> texts;
-  for (const std::int64_t token : tokens) texts.push_back(text_of(token));
-  if (kind_ == VocabularyKind::kWords) {
-    const std::string text = join_words(texts);
-    return preprocessing_.separate_punctuation ? join_punctuation(text, preprocessing_.marks) : text;
-  }
-  std::string text;
-  for (const std::string_view character : texts) text += character;
-  return text;
-}
-
-std::string_view LookupVocabulary::text_of(std::int64_t token) const {
-  return tokens_[static_cast<std::size_t>(token)];
-}
-
 std::shared_ptr<const Vocabulary> build_lookup_vocabulary(const std::vector<std::span<const std::string>>& sides,
                                                           const VocabularyOptions& options) {
   check(!options.separate_punctuation || options.kind == VocabularyKind::kWords,
@@ -195,6 +209,11 @@ std::shared_ptr<const Vocabulary> build_lookup_vocabulary(const std::vector<std:
         "build_vocabulary: the sentences have no token that occurs {} time{} or more, need at least one",
         options.min_count, options.min_count == 1 ? "" : "s");
   return std::make_shared<LookupVocabulary>(options.kind, preprocessing, std::move(tokens));
+}
+
+std::shared_ptr<const Vocabulary> parse_lookup_vocabulary(std::string_view bytes, std::string_view name) {
+  VocabularyFile file = parse_vocabulary_file(bytes, name);
+  return std::make_shared<LookupVocabulary>(file.kind, file.preprocessing, std::move(file.tokens));
 }
 
 }  // namespace edgewise
