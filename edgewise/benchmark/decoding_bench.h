@@ -8,7 +8,7 @@
 
 #include "edgewise/base/profile.h"
 #include "edgewise/benchmark/training_bench.h"
-#include "edgewise/options/precision.h"
+#include "edgewise/options/layer_options.h"
 
 namespace edgewise {
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "edgewise/search/extension.h"
+#include "edgewise/search/hypothesis.h"
 #include "edgewise/search/rules.h"
 #include "edgewise/search/scorer.h"
 

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "edgewise/base/config/fields.h"
-#include "edgewise/options/precision.h"
+#include "edgewise/options/layer_options.h"
 #include "edgewise/server/http_options.h"
 #include "edgewise/server/server_options.h"
 #include "edgewise/translate/translator_options.h"

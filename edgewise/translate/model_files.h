@@ -10,7 +10,7 @@
 #include "edgewise/base/files/manifest.h"
 #include "edgewise/base/files/safetensors.h"
 #include "edgewise/options/experiment.h"
-#include "edgewise/options/precision.h"
+#include "edgewise/options/layer_options.h"
 #include "edgewise/search/scorer.h"
 #include "edgewise/translate/output_path.h"
 #include "edgewise/translate/text_codec.h"
