@@ -88,9 +88,6 @@ BatchStream::BatchStream(std::shared_ptr<const PairSource> source, const BatchOp
 BatchStream::BatchStream(std::vector<TokenPair> pairs, const BatchOptions& options, std::uint64_t seed)
     : BatchStream(std::make_shared<PairsInMemory>(std::move(pairs)), options, seed) {}
 
-/// Returns whether the pairs of window_ are all pairs of every epoch.
-bool BatchStream::has_all_pairs() const { return window_.num_windows == 1 && source_->is_same_every_epoch(); }
-
 EpochWindow BatchStream::load(std::int64_t epoch, std::int64_t window) const {
   return load_window(*source_, options_, seed_, epoch, window, has_all_pairs() ? window_.pairs : nullptr);
 }

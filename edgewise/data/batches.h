@@ -66,8 +66,9 @@ class BatchStream {
   BatchTokens largest_batch(const std::function<double(const BatchTokens&)>& cost) const;
 
  private:
+  /// Returns whether the pairs of window_ are all pairs of every epoch.
+  bool has_all_pairs() const { return window_.num_windows == 1 && source_->is_same_every_epoch(); }
   EpochWindow load(std::int64_t epoch, std::int64_t window) const;
-  bool has_all_pairs() const;
   void prefetch_window();
   EpochWindow take_window(std::int64_t epoch, std::int64_t window);
   void advance_window(std::int64_t done);

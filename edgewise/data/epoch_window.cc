@@ -166,8 +166,6 @@ std::vector<std::int64_t> PackedPairs::tokens_of(std::size_t side) const {
   return {begin + static_cast<std::ptrdiff_t>(begin_of(side)), begin + static_cast<std::ptrdiff_t>(ends_[side])};
 }
 
-TokenPair PackedPairs::at(std::size_t number) const { return {tokens_of(2 * number), tokens_of(2 * number + 1)}; }
-
 std::vector<PairLengths> PackedPairs::lengths() const {
   std::vector<PairLengths> lengths;
   lengths.reserve(size());

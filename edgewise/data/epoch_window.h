@@ -33,7 +33,7 @@ class PackedPairs {
   void reserve(double pairs);
 
   std::size_t size() const { return ends_.size() / 2; }
-  TokenPair at(std::size_t number) const;
+  TokenPair at(std::size_t number) const { return {tokens_of(2 * number), tokens_of(2 * number + 1)}; }
 
   /// Returns the numbers of encoder nodes and decoder nodes of each pair.
   std::vector<PairLengths> lengths() const;

@@ -10,8 +10,6 @@
 
 namespace edgewise {
 
-bool Frame::has(std::string_view name) const { return columns_.contains(name); }
-
 void Frame::check_has(std::string_view caller, std::string_view name) const {
   check(has(name), "{}: {} column '{}' is missing, the columns are {}", caller, row_name_, name,
         describe_names(columns_));

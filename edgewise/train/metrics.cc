@@ -73,6 +73,4 @@ void MetricsFile::append(std::int64_t step, std::int64_t epoch, const Values& va
   file_.append(json.text() + "\n");
 }
 
-std::int64_t MetricsFile::sync() { return static_cast<std::int64_t>(file_.sync()); }
-
 }  // namespace edgewise

@@ -209,8 +209,6 @@ AtomicFile::~AtomicFile() {
   if (file_) file_system().remove(temporary_->path());
 }
 
-void AtomicFile::write(std::string_view bytes) { check_error(write_all(*file_, bytes)); }
-
 void AtomicFile::commit() {
   int error = file_system().sync(file_->number()) == 0 ? 0 : errno;
   if (const int close_error = file_->close(); error == 0) error = close_error;

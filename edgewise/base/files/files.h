@@ -110,7 +110,7 @@ class AtomicFile {
   /// Without a commit, removes the temporary file; the old file stays.
   ~AtomicFile();
 
-  void write(std::string_view bytes);
+  void write(std::string_view bytes) { check_error(write_all(*file_, bytes)); }
 
   /// Syncs the bytes to the disk and renames the file into place. Nothing can be written afterwards.
   void commit();
