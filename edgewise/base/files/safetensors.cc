@@ -15,13 +15,10 @@
 namespace edgewise {
 namespace {
 
-// Constants and limits of the format, for the reader and the writer.
+// Constants and further limits of the format, for the reader and the writer.
 constexpr std::string_view kMetadataKey = "__metadata__";
 constexpr std::uint64_t kLengthBytes = 8;
 constexpr std::uint64_t kMaxHeaderBytes = 100'000'000;
-constexpr std::size_t kMaxTensors = 100'000;
-constexpr std::size_t kMaxDimensions = 64;
-constexpr std::uint64_t kMaxDimension = std::uint64_t{1} << 53;
 constexpr std::size_t kMaxMetadataBytes = 1'000'000;
 
 struct DTypeInfo {
@@ -81,8 +78,8 @@ class HeaderReader {
     if (has_control_character(name)) {
       json_.fail_at_value(fmt::format("a tensor is named {}, needs a name without control characters", quote(name)));
     }
-    if (entries.size() == kMaxTensors) {
-      json_.fail_at_value(fmt::format("the file has more than {0} tensors, needs at most {0}", kMaxTensors));
+    if (entries.size() == detail::kMaxTensors) {
+      json_.fail_at_value(fmt::format("the file has more than {0} tensors, needs at most {0}", detail::kMaxTensors));
     }
     const std::string quoted = quote(name);
     Entry entry;
@@ -127,13 +124,14 @@ class HeaderReader {
   std::vector<std::int64_t> read_shape(const std::string& quoted) {
     std::vector<std::int64_t> shape;
     json_.read_array(fmt::format("the shape of {}", quoted), [&] {
-      if (shape.size() == kMaxDimensions) {
-        json_.fail_at_value(fmt::format("{0} has more than {1} dimensions, needs at most {1}", quoted, kMaxDimensions));
+      if (shape.size() == detail::kMaxDimensions) {
+        json_.fail_at_value(
+            fmt::format("{0} has more than {1} dimensions, needs at most {1}", quoted, detail::kMaxDimensions));
       }
       const std::uint64_t dimension = json_.read_whole_number(fmt::format("dimension {} of {}", shape.size(), quoted));
-      if (dimension > kMaxDimension) {
-        json_.fail_at_value(
-            fmt::format("dimension {} of {} is {}, needs at most {}", shape.size(), quoted, dimension, kMaxDimension));
+      if (dimension > detail::kMaxDimension) {
+        json_.fail_at_value(fmt::format("dimension {} of {} is {}, needs at most {}", shape.size(), quoted, dimension,
+                                        detail::kMaxDimension));
       }
       shape.push_back(static_cast<std::int64_t>(dimension));
     });
@@ -206,12 +204,12 @@ void check_name(std::string_view name) {
 
 void check_shape_and_size(const TensorInfo& tensor) {
   const std::string what = fmt::format("{}: the size of {}", kFunction, quote(tensor.name));
-  check(tensor.shape.size() <= kMaxDimensions, "{}: {} has {} dimensions, needs at most {}", kFunction,
-        quote(tensor.name), tensor.shape.size(), kMaxDimensions);
+  check(tensor.shape.size() <= detail::kMaxDimensions, "{}: {} has {} dimensions, needs at most {}", kFunction,
+        quote(tensor.name), tensor.shape.size(), detail::kMaxDimensions);
   std::uint64_t needed = dtype_size(tensor.dtype);
   for (const std::int64_t dimension : tensor.shape) {
-    check(dimension >= 0 && static_cast<std::uint64_t>(dimension) <= kMaxDimension,
-          "{}: {} has dimension {}, needs 0 to {}", kFunction, quote(tensor.name), dimension, kMaxDimension);
+    check(dimension >= 0 && static_cast<std::uint64_t>(dimension) <= detail::kMaxDimension,
+          "{}: {} has dimension {}, needs 0 to {}", kFunction, quote(tensor.name), dimension, detail::kMaxDimension);
     needed = checked_multiply(needed, static_cast<std::uint64_t>(dimension), what);
   }
   check(tensor.bytes.size() == needed, "{}: {} has {} bytes, needs {} for {} of shape [{}]", kFunction,
@@ -219,8 +217,8 @@ void check_shape_and_size(const TensorInfo& tensor) {
 }
 
 void check_tensors(std::span<const TensorInfo> tensors) {
-  check(tensors.size() <= kMaxTensors, "{}: tensors has {} entries, needs at most {}", kFunction, tensors.size(),
-        kMaxTensors);
+  check(tensors.size() <= detail::kMaxTensors, "{}: tensors has {} entries, needs at most {}", kFunction,
+        tensors.size(), detail::kMaxTensors);
   std::unordered_set<std::string_view> names;
   for (const TensorInfo& tensor : tensors) {
     check_name(tensor.name);

@@ -19,6 +19,13 @@
 
 namespace edgewise {
 
+namespace detail {
+// Limits that other formats of tensors share.
+inline constexpr std::size_t kMaxTensors = 100'000;
+inline constexpr std::size_t kMaxDimensions = 64;
+inline constexpr std::uint64_t kMaxDimension = std::uint64_t{1} << 53;
+}  // namespace detail
+
 enum class DType { kF64, kF32, kF16, kBF16, kI64, kI32, kI16, kI8, kU64, kU32, kU16, kU8, kBool };
 
 /// Returns the name of the type in the format: "F32", "BOOL".
