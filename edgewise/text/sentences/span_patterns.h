@@ -14,6 +14,9 @@
 
 namespace edgewise {
 
+/// The scheme of an address with what is behind it: `https://`, `mailto:`.
+std::size_t find_scheme_end(std::string_view text, std::size_t begin);
+
 /// `https://…`, `mailto:…`, `www.…`, `example.org/page`, `name@example.org`. Marks at its end belong to the sentence.
 std::size_t find_address_end(std::string_view text, std::size_t begin);
 
