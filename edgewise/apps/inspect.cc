@@ -131,7 +131,7 @@ void inspect_ponder_steps(const InspectCommand& command) {
 void run_inspect(const std::string& path) {
   const bool is_name = !path_exists(path, "inspect") && find_named_model(path, "inspect");
   check(is_name || path_exists(path, "inspect"),
-        "inspect: {} does not exist, a run, a model, a safetensors file or a config is needed", path);
+        "inspect: {} does not exist, needs a run, a model, a safetensors file or a config", path);
   std::error_code error;
   if (is_name || fs::is_directory(path, error)) {
     print_model(path);
@@ -141,7 +141,7 @@ void run_inspect(const std::string& path) {
   } else if (path.ends_with(".toml")) {
     print_output("{}", to_toml(read_experiment(path), TomlComments::kHelp));
   } else {
-    fail("inspect: {} is of no known kind, a run, a model, a .safetensors or a .toml file is needed", path);
+    fail("inspect: {} is of no known kind, needs a run, a model, a .safetensors or a .toml file", path);
   }
 }
 

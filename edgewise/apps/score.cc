@@ -63,7 +63,7 @@ void run_score(const ScoreCommand& command) {
   require_one_standard_input("score", {"the hypothesis", command.hypothesis}, {"--reference", command.reference});
   const std::vector<std::string> references = read_utf8_lines(command.reference);
   const std::vector<std::string> hypotheses = read_utf8_lines(command.hypothesis);
-  check(hypotheses.size() == references.size(), "score: {} has {} lines and {} has {}, as many are needed",
+  check(hypotheses.size() == references.size(), "score: {} has {} lines and {} has {}, needs as many",
         command.hypothesis == "-" ? "standard input" : command.hypothesis, hypotheses.size(), command.reference,
         references.size());
 

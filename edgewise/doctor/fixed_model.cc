@@ -27,7 +27,7 @@ std::vector<float> draw_numbers(std::int64_t count, RandomStream& random) {
 }
 
 /// Draws parameters by name.
-class ParameterList {
+class FixedParameters {
  public:
   /// Draws numbers from [mean - range, mean + range).
   void add(const std::string& name, std::vector<std::int64_t> shape, float range, float mean = 0) {
@@ -86,7 +86,7 @@ TransformerOptions fixed_model_options() {
 }
 
 SafetensorsFile fixed_model_parameters() {
-  ParameterList parameters;
+  FixedParameters parameters;
   parameters.add("input_embedding.weight", {kVocabulary, kSize}, 0.25f);
   parameters.add("output_embedding.weight", {kVocabulary, kSize}, 0.25f);
   parameters.add("generator.weight", {kVocabulary, kSize}, 0.5f);

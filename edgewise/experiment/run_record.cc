@@ -136,7 +136,7 @@ std::optional<double> RunRecord::tokens_per_second() const {
 
 RunRecord read_run(const fs::path& run, std::string_view caller) {
   const fs::path file = run / "metrics.jsonl";
-  check(path_exists(file, caller), "{}: {} has no metrics.jsonl, a run directory is needed", caller, run.string());
+  check(path_exists(file, caller), "{}: {} has no metrics.jsonl, needs a run directory", caller, run.string());
   RunRecord record;
   record.name = run.string();
   record.settings = settings_of(read_model_config(run, caller));

@@ -37,7 +37,7 @@ TokenPair check_and_pair(const TranslationModel& model, std::string_view input, 
                          std::string_view caller) {
   const DataOptions& data = model.experiment.data;
   const EncodedInput encoded = encode_input(model, input, caller);
-  check(!encoded.tokens.empty(), "{}: the input has no tokens, at least one is needed", caller);
+  check(!encoded.tokens.empty(), "{}: the input has no tokens, needs at least one", caller);
   check_length(encoded.tokens, "input", data.max_length, caller);
   check_length(output, "output", data.max_length, caller);
   TokenPair pair = pair_with_output(model, encoded, output, caller);

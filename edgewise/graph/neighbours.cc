@@ -27,7 +27,7 @@ EdgeIndex find_edge(const RelationView& relation, NodeIndex row, NodeIndex centr
 
 std::vector<NodeIndex> find_neighbours(const Relation& relation, std::span<const NodeIndex> rows,
                                        std::span<const NodeIndex> centres, NeighbourWindow window) {
-  check(rows.size() == centres.size(), "find_neighbours: {} rows have {} centres, one each is needed", rows.size(),
+  check(rows.size() == centres.size(), "find_neighbours: {} rows have {} centres, needs one each", rows.size(),
         centres.size());
   const RelationView view = relation.view();
   std::vector<NodeIndex> neighbours;

@@ -36,7 +36,7 @@ namespace {
 EDGEWISE_MISSING(std::int64_t, interval_backward_workspace, const RelationView&, std::int64_t)
 EDGEWISE_MISSING(std::int64_t, sparse_backward_workspace, const RelationView&, std::int64_t)
 EDGEWISE_MISSING(void, reduce_logits_tile, const LogitsTile&, device::Stream)
-EDGEWISE_MISSING(void, adam_update, const AdamUpdate&, device::Stream)
+EDGEWISE_MISSING(void, adam_update, const AdamArguments&, device::Stream)
 EDGEWISE_MISSING(void, sum_squares, const float*, std::int64_t, float*, double*, device::Stream)
 EDGEWISE_MISSING(void, divide_by_norm, const DivideByNorm&, device::Stream)
 

@@ -63,15 +63,15 @@ Operands broadcast(std::string_view caller, const BuiltinMessage& message, const
     const std::int64_t a = operands.left.size(dim);
     const std::int64_t b = operands.right.size(dim);
     check(a == b || a == 1 || b == 1,
-          "{}: on the edges '{}' is {} and '{}' is {}, last dimensions of one size or 1 are needed", caller,
-          message.left, describe_shape(left), message.right, describe_shape(right));
+          "{}: on the edges '{}' is {} and '{}' is {}, needs last dimensions of one size or 1", caller, message.left,
+          describe_shape(left), message.right, describe_shape(right));
   }
   return operands;
 }
 
 at::Tensor dot(const BuiltinMessage& message, const at::Tensor& left, const at::Tensor& right) {
   check(left.dim() > 1 && right.dim() > 1 && left.size(-1) == right.size(-1),
-        "u_dot_v: on the edges '{}' is {} and '{}' is {}, a last dimension of one size is needed", message.left,
+        "u_dot_v: on the edges '{}' is {} and '{}' is {}, needs a last dimension of one size", message.left,
         describe_shape(left), message.right, describe_shape(right));
   const auto [a, b] = broadcast("u_dot_v", message, left, right);
   return a.mul(b).sum(-1, /*keepdim=*/true);
@@ -84,8 +84,7 @@ at::Tensor sum_messages(const at::Tensor& message, const Mailboxes& mailboxes) {
 }
 
 at::Tensor average_messages(const at::Tensor& message, const Mailboxes& mailboxes) {
-  check(at::isFloatingType(message.scalar_type()), "mean: the message is {}, a floating type is needed",
-        describe(message));
+  check(at::isFloatingType(message.scalar_type()), "mean: the message is {}, needs a floating type", describe(message));
   std::vector<std::int64_t> shape(static_cast<std::size_t>(message.dim()), 1);
   shape[0] = mailboxes.nodes().size(0);
   return sum_messages(message, mailboxes).div(mailboxes.in_degrees().view(shape));
@@ -119,7 +118,7 @@ at::Tensor compute(const BuiltinMessage& message, const EdgeBatch& edges) {
     case BuiltinMessage::Kind::kSourceDotDestination:
       return dot(message, edges.source(message.left), edges.destination(message.right));
   }
-  fail("BuiltinMessage: kind is {}, one of the five that there are is needed", static_cast<int>(message.kind));
+  fail("BuiltinMessage: kind is {}, needs one of the five that there are", static_cast<int>(message.kind));
 }
 
 at::Tensor compute(const BuiltinReduction& reduction, const at::Tensor& message, const Mailboxes& mailboxes) {
@@ -131,7 +130,7 @@ at::Tensor compute(const BuiltinReduction& reduction, const at::Tensor& message,
     case BuiltinReduction::Kind::kMax:
       return max_messages(message, mailboxes);
   }
-  fail("BuiltinReduction: kind is {}, one of the three that there are is needed", static_cast<int>(reduction.kind));
+  fail("BuiltinReduction: kind is {}, needs one of the three that there are", static_cast<int>(reduction.kind));
 }
 
 }  // namespace edgewise

@@ -13,7 +13,7 @@ namespace {
 
 template <typename Function, typename Batch>
 auto call_checked(const Function& function, const Batch& batch, std::string_view error_prefix) {
-  check(static_cast<bool>(function), "{} is empty, one that can be called is needed", error_prefix);
+  check(static_cast<bool>(function), "{} is empty, needs one that can be called", error_prefix);
   return function(batch);
 }
 
@@ -22,20 +22,20 @@ void check_columns(const Columns& columns, std::int64_t num_rows, std::string_vi
                    std::string_view error_prefix) {
   for (const auto& [name, values] : columns) {
     check(values.defined() && values.dim() > 0 && values.size(0) == num_rows,
-          "{} returned '{}' as {} for {} {}s, one row per {} is needed", error_prefix, name, describe(values), num_rows,
+          "{} returned '{}' as {} for {} {}s, needs one row per {}", error_prefix, name, describe(values), num_rows,
           row_name, row_name);
   }
 }
 
 void check_mask(const at::Tensor& mask, std::int64_t num_rows, std::string_view error_prefix) {
   check(mask.defined() && mask.scalar_type() == at::kBool && mask.dim() == 1 && mask.size(0) == num_rows,
-        "{} returned {}, Bool [{}] is needed", error_prefix, describe(mask), num_rows);
+        "{} returned {}, needs Bool [{}]", error_prefix, describe(mask), num_rows);
 }
 
 /// Moves the columns of `more` into `all`. Throws Error for a name that `all` has already.
 void merge(Columns& all, Columns&& more, std::string_view caller, std::string_view verb) {
   for (auto& [name, values] : more) {
-    check(all.emplace(name, std::move(values)).second, "{}: '{}' is {} twice, each name once is needed", caller, name,
+    check(all.emplace(name, std::move(values)).second, "{}: '{}' is {} twice, needs each name once", caller, name,
           verb);
   }
 }
@@ -45,7 +45,7 @@ Columns join(const std::vector<Columns>& results, const Mailboxes& mailboxes, st
   const Columns& first = results.front();
   for (const Columns& result : results) {
     check(describe_names(result) == describe_names(first),
-          "{} returned the columns {} for one in-degree and {} for another, the same are needed", error_prefix,
+          "{} returned the columns {} for one in-degree and {} for another, needs the same", error_prefix,
           describe_names(first), describe_names(result));
   }
   Columns joined;
@@ -54,7 +54,7 @@ Columns join(const std::vector<Columns>& results, const Mailboxes& mailboxes, st
     for (const Columns& result : results) {
       values.push_back(result.at(name));
       check(has_same_rows(first_values, values.back()),
-            "{} returned '{}' as {} for one in-degree and {} for another, rows of one type and shape are needed",
+            "{} returned '{}' as {} for one in-degree and {} for another, needs rows of one type and shape",
             error_prefix, name, describe(first_values), describe(values.back()));
     }
     joined[name] = mailboxes.join(values);

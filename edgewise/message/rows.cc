@@ -20,7 +20,7 @@ std::span<const std::int64_t> as_span(const at::Tensor& contiguous) {
 
 void check_numbers(const Frame& frame, const at::Tensor& numbers, std::string_view caller, std::string_view argument) {
   check(numbers.defined() && numbers.scalar_type() == at::kLong && numbers.dim() == 1 && numbers.device().is_cpu(),
-        "{}: {} is {}, Long [count] on the CPU is needed", caller, argument, describe(numbers));
+        "{}: {} is {}, needs Long [count] on the CPU", caller, argument, describe(numbers));
 
   const at::Tensor contiguous = numbers.contiguous();
   for (const std::int64_t value : as_span(contiguous)) {
@@ -36,7 +36,7 @@ void check_distinct_numbers(const Frame& frame, const at::Tensor& numbers, std::
   const at::Tensor contiguous = numbers.contiguous();
   std::vector<bool> occurred(frame.num_rows());
   for (const std::int64_t value : as_span(contiguous)) {
-    check(!occurred[value], "{}: {} holds {} twice, each number once is needed", caller, argument, value);
+    check(!occurred[value], "{}: {} holds {} twice, needs each number once", caller, argument, value);
     occurred[value] = true;
   }
 }

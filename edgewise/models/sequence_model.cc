@@ -34,7 +34,7 @@ class TransformerModel : public ModelAdapter<Transformer> {
  public:
   using ModelAdapter::ModelAdapter;
   NodePonderSteps ponder_steps(const Batch& /*batch*/) const override {
-    fail("steps: the model is a transformer, whose nodes take all its layers; a universal one is needed");
+    fail("steps: the model is a transformer, whose nodes take all its layers, needs a universal one");
   }
 };
 

@@ -32,8 +32,8 @@ Transformer::Transformer(const TransformerOptions& options, std::uint64_t seed) 
 at::Tensor Transformer::embed(const Embedding& embedding, const SidePositions& side_positions,
                               std::span<const std::int64_t> tokens, std::span<const std::int64_t> positions,
                               Pass& pass) const {
-  check(tokens.size() == positions.size(), "Transformer: {} tokens have {} positions, one each is needed",
-        tokens.size(), positions.size());
+  check(tokens.size() == positions.size(), "Transformer: {} tokens have {} positions, needs one each", tokens.size(),
+        positions.size());
   return embedding(tokens, side_positions, positions, options_.dropout, pass);
 }
 
@@ -76,7 +76,7 @@ BatchLoss Transformer::loss(const Batch& batch, const LossOptions& options, doub
 void Transformer::update_graph(MessageGraph& graph, const at::Tensor& edges, const std::vector<NodeUpdate>& pre,
                                const std::vector<NodeUpdate>& post) const {
   check(options_.score == ScoreKind::kDot,
-        "update_graph: score is {}, dot is needed; pass the layer's attention_func as the last argument",
+        "update_graph: score is {}, needs dot; pass the layer's attention_func as the last argument",
         enum_name(options_.score));
   const std::int64_t head_size = options_.size / options_.heads;
   edgewise::update_graph(graph, edges, pre, post, [&](MessageGraph& g, const at::Tensor& attention_edges) {

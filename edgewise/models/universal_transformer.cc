@@ -17,11 +17,11 @@ namespace {
 /// A depthwise convolution of feed-forward's inputs over the active nodes of one side. The convolution uses the input
 /// of a halted neighbour's last state. If it is off, it returns its inputs. Shapes: A = active nodes, M = size of a
 /// node's state.
-class AdaptiveConvolution {
+class UniversalConvolution {
  public:
   /// The arguments must outlive this object. The rows of `relation` determine which nodes are neighbours; `sublayer` is
   /// the sublayer around feed-forward.
-  AdaptiveConvolution(const Relation& relation, const DepthwiseConvolution& convolution, const Sublayer& sublayer)
+  UniversalConvolution(const Relation& relation, const DepthwiseConvolution& convolution, const Sublayer& sublayer)
       : relation_(&relation), convolution_(&convolution), sublayer_(&sublayer) {}
 
   /// Convolves the inputs of the active nodes. `halted` lists the halted nodes in the order in which they halted.
@@ -38,8 +38,8 @@ class AdaptiveConvolution {
   at::Tensor frozen_;  // inputs of the halted nodes' last states, in the order in which the nodes halted
 };
 
-at::Tensor AdaptiveConvolution::operator()(const std::vector<NodeIndex>& active, const std::vector<NodeIndex>& halted,
-                                           const at::Tensor& input_AM) const {
+at::Tensor UniversalConvolution::operator()(const std::vector<NodeIndex>& active, const std::vector<NodeIndex>& halted,
+                                            const at::Tensor& input_AM) const {
   if (!convolution_->is_on()) return input_AM;
   const std::vector<NodeIndex> row_of_node = rows_by_node(active, halted);
   std::vector<NodeIndex> rows = find_neighbours(*relation_, active, active, convolution_->window);
@@ -49,7 +49,7 @@ at::Tensor AdaptiveConvolution::operator()(const std::vector<NodeIndex>& active,
   return (*convolution_)(frozen_.defined() ? at::cat({input_AM, frozen_}) : input_AM, rows);
 }
 
-void AdaptiveConvolution::halt(const std::vector<NodeIndex>& halting, const at::Tensor& x_AM, const Pass& pass) {
+void UniversalConvolution::halt(const std::vector<NodeIndex>& halting, const at::Tensor& x_AM, const Pass& pass) {
   if (convolution_->is_on()) append_rows(frozen_, sublayer_->begin(take_rows(x_AM, halting), pass).input_TM);
 }
 
@@ -69,11 +69,11 @@ PonderHistogram make_histogram(const std::vector<std::int64_t>& steps) {
 }
 
 /// The common part of encoder and decoder layer: self-attention and convolution, which also read halted nodes.
-class AdaptiveSelfAttentionLayer : public AdaptiveLayer {
+class UniversalSelfAttentionLayer : public AdaptiveLayer {
  public:
   /// `relation` connects the nodes of the side.
   template <class Layer>
-  AdaptiveSelfAttentionLayer(const UniversalSide<Layer>& side, const Relation& relation, HaltedKeys halted_keys)
+  UniversalSelfAttentionLayer(const UniversalSide<Layer>& side, const Relation& relation, HaltedKeys halted_keys)
       : attention_(relation, side.layer.self_attention, side.layer.self_sublayer, halted_keys),
         convolution_(relation, side.convolution, side.layer.feed_forward_sublayer) {}
 
@@ -85,13 +85,13 @@ class AdaptiveSelfAttentionLayer : public AdaptiveLayer {
 
  protected:
   AdaptiveAttention attention_;
-  AdaptiveConvolution convolution_;
+  UniversalConvolution convolution_;
 };
 
-class AdaptiveEncoderLayer : public AdaptiveSelfAttentionLayer {
+class UniversalEncoderLayer : public UniversalSelfAttentionLayer {
  public:
-  AdaptiveEncoderLayer(const UniversalEncoder& encoder, const Relation& relation, HaltedKeys halted_keys)
-      : AdaptiveSelfAttentionLayer(encoder, relation, halted_keys), layer_(&encoder.layer) {}
+  UniversalEncoderLayer(const UniversalEncoder& encoder, const Relation& relation, HaltedKeys halted_keys)
+      : UniversalSelfAttentionLayer(encoder, relation, halted_keys), layer_(&encoder.layer) {}
 
   at::Tensor step(const std::vector<NodeIndex>& active, const at::Tensor& x_AM, std::int64_t /*step*/,
                   Pass& pass) override {
@@ -106,11 +106,11 @@ class AdaptiveEncoderLayer : public AdaptiveSelfAttentionLayer {
   const EncoderLayer* layer_;
 };
 
-class AdaptiveDecoderLayer : public AdaptiveSelfAttentionLayer {
+class UniversalDecoderLayer : public UniversalSelfAttentionLayer {
  public:
-  AdaptiveDecoderLayer(const UniversalDecoder& decoder, const Relation& decoder_decoder,
-                       const Relation& encoder_decoder, const at::Tensor& encoded_SM, HaltedKeys halted_keys)
-      : AdaptiveSelfAttentionLayer(decoder, decoder_decoder, halted_keys),
+  UniversalDecoderLayer(const UniversalDecoder& decoder, const Relation& decoder_decoder,
+                        const Relation& encoder_decoder, const at::Tensor& encoded_SM, HaltedKeys halted_keys)
+      : UniversalSelfAttentionLayer(decoder, decoder_decoder, halted_keys),
         layer_(&decoder.layer),
         encoder_decoder_(&encoder_decoder),
         encoder_key_value_(decoder.layer.project_cross_qkv(encoded_SM, AttentionFields::kKeyValue)) {}
@@ -169,7 +169,7 @@ AdaptiveResult UniversalTransformer::run_side(std::int64_t max_steps, bool is_ad
 AdaptiveResult UniversalTransformer::encode(const Batch& batch, Pass& pass) const {
   const at::Tensor x_SM = vocabulary_.input_embedding(batch.input_tokens, options_.dropout, pass);
   const CoordinateEmbeddings coordinates(positions_, batch.input_positions, x_SM.options());
-  AdaptiveEncoderLayer layer(encoder_, batch.graph.relation(kEncoderEncoder), options_.universal.halted_keys);
+  UniversalEncoderLayer layer(encoder_, batch.graph.relation(kEncoderEncoder), options_.universal.halted_keys);
   return run_side(options_.encoder_layers, encoder_adapts(options_.universal.adaptive), x_SM, coordinates, encoder_,
                   layer, pass);
 }
@@ -177,8 +177,8 @@ AdaptiveResult UniversalTransformer::encode(const Batch& batch, Pass& pass) cons
 AdaptiveResult UniversalTransformer::decode(const Batch& batch, const at::Tensor& encoded_SM, Pass& pass) const {
   const at::Tensor x_DM = vocabulary_.output_embedding(batch.output_tokens, options_.dropout, pass);
   const CoordinateEmbeddings coordinates(positions_, batch.output_positions, x_DM.options());
-  AdaptiveDecoderLayer layer(decoder_, batch.graph.relation(kDecoderDecoder), batch.graph.relation(kEncoderDecoder),
-                             encoded_SM, options_.universal.halted_keys);
+  UniversalDecoderLayer layer(decoder_, batch.graph.relation(kDecoderDecoder), batch.graph.relation(kEncoderDecoder),
+                              encoded_SM, options_.universal.halted_keys);
   return run_decoder_steps(x_DM, coordinates, layer, pass);
 }
 

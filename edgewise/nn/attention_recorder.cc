@@ -13,7 +13,7 @@ thread_local const AttentionRecorder::Callback* active_callback = nullptr;
 }  // namespace
 
 AttentionRecorder::AttentionRecorder(Callback callback) : callback_(std::move(callback)) {
-  check(active_callback == nullptr, "AttentionRecorder: this thread has one already, at most one is needed");
+  check(active_callback == nullptr, "AttentionRecorder: this thread has one already, needs at most one");
   active_callback = &callback_;
 }
 

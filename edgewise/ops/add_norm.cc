@@ -274,7 +274,7 @@ AddNorm add_norm(const at::Tensor& x_TM, const at::Tensor& y_TM, const at::Tenso
 
 at::Tensor add_dropout(const at::Tensor& x_TM, const at::Tensor& y_TM, double rate, DropoutKey key) {
   check_summands("add_dropout", x_TM, y_TM, rate);
-  check(y_TM.defined(), "add_dropout: y is undefined, but a tensor is needed");
+  check(y_TM.defined(), "add_dropout: y is undefined, needs a tensor");
   if (backend_of(x_TM) == Backend::kDefinition) return add_dropout_plain(x_TM, y_TM, rate, key);
   return apply_one<Add>({x_TM, y_TM}, dropout_rule(rate, key), y_TM.scalar_type());
 }

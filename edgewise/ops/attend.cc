@@ -253,8 +253,8 @@ void check_relations(std::span<const Relation> relation_H, const at::Tensor& que
                      const AttentionOptions& options) {
   check_dimensions("attend", "query", query_DHK, 3, "destinations, heads, head size");
   check(std::ssize(relation_H) == query_DHK.size(1),
-        "attend: relation_H has {} relations but query has {} heads; one relation per head is needed",
-        relation_H.size(), query_DHK.size(1));
+        "attend: relation_H has {} relations but query has {} heads, needs one relation per head", relation_H.size(),
+        query_DHK.size(1));
   for (std::size_t head = 1; head < relation_H.size(); ++head) {
     const Relation& relation = relation_H[head];
     check(relation.num_sources() == relation_H[0].num_sources() &&

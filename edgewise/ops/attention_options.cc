@@ -12,10 +12,10 @@ namespace {
 void check_options(std::string_view function, const Relation& relation, const at::Tensor& query_DHK,
                    const AttentionOptions& options) {
   if (options.scale) {
-    check(std::isfinite(*options.scale), "{}: scale is {}, but a finite number is needed", function, *options.scale);
+    check(std::isfinite(*options.scale), "{}: scale is {}, needs a finite number", function, *options.scale);
   }
   if (options.clamp) {
-    check(*options.clamp > 0.0, "{}: clamp is {}, but a positive bound is needed", function, *options.clamp);
+    check(*options.clamp > 0.0, "{}: clamp is {}, needs a positive bound", function, *options.clamp);
   }
   check_dropout_rate(function, "dropout", options.dropout);
   if (options.edge_bias.defined()) {
@@ -35,8 +35,7 @@ void check_query_and_key(std::string_view function, const Relation& relation, co
   check_source_rows(function, "key", key_SHK, relation);
   check_same_heads(function, "key", key_SHK, "query", query_DHK);
   check_same_head_size(function, "key", key_SHK, "query", query_DHK);
-  check(query_DHK.size(2) > 0, "{}: query is {}, but a head size of at least 1 is needed", function,
-        shape_text(query_DHK));
+  check(query_DHK.size(2) > 0, "{}: query is {}, needs a head size of at least 1", function, shape_text(query_DHK));
   check_options(function, relation, query_DHK, options);
 }
 

@@ -11,12 +11,12 @@ namespace {
 
 void check_rows(std::string_view function, std::string_view name, const at::Tensor& tensor, std::int64_t rows,
                 std::string_view row_of) {
-  check(tensor.size(0) == rows, "{}: {} has {} rows, but the relation has {} {}s; one row per {} is needed", function,
-        name, tensor.size(0), rows, row_of, row_of);
+  check(tensor.size(0) == rows, "{}: {} has {} rows, but the relation has {} {}s, needs one row per {}", function, name,
+        tensor.size(0), rows, row_of, row_of);
 }
 
 void check_defined(std::string_view function, std::string_view name, const at::Tensor& tensor) {
-  check(tensor.defined(), "{}: {} is undefined, but a tensor is needed", function, name);
+  check(tensor.defined(), "{}: {} is undefined, needs a tensor", function, name);
 }
 
 }  // namespace
@@ -26,14 +26,14 @@ std::string shape_text(const at::Tensor& tensor) { return fmt::format("[{}]", fm
 void check_float_or_double(std::string_view function, std::string_view name, const at::Tensor& tensor) {
   check_defined(function, name, tensor);
   check(tensor.scalar_type() == at::kFloat || tensor.scalar_type() == at::kDouble,
-        "{}: {} has type {}, but Float or Double is needed", function, name, at::toString(tensor.scalar_type()));
+        "{}: {} has type {}, needs Float or Double", function, name, at::toString(tensor.scalar_type()));
 }
 
 void check_floating_point(std::string_view function, std::string_view name, const at::Tensor& tensor) {
   check_defined(function, name, tensor);
   const at::ScalarType type = tensor.scalar_type();
   check(type == at::kFloat || type == at::kBFloat16 || type == at::kDouble,
-        "{}: {} has type {}, but Float, BFloat16 or Double is needed", function, name, at::toString(type));
+        "{}: {} has type {}, needs Float, BFloat16 or Double", function, name, at::toString(type));
 }
 
 at::ScalarType parameter_type(const at::Tensor& x) { return x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat; }
@@ -42,7 +42,7 @@ void check_parameter(std::string_view function, std::string_view name, const at:
                      std::string_view x_name, const at::Tensor& x) {
   check_defined(function, name, parameter);
   const at::ScalarType needed = parameter_type(x);
-  check(parameter.scalar_type() == needed, "{}: {} has type {}, but {} is needed where {} has type {}", function, name,
+  check(parameter.scalar_type() == needed, "{}: {} has type {}, needs {} where {} has type {}", function, name,
         at::toString(parameter.scalar_type()), at::toString(needed), x_name, at::toString(x.scalar_type()));
   check_same_device(function, name, parameter, x_name, x);
 }
@@ -62,22 +62,22 @@ void check_projection(std::string_view function, std::string_view x_name, const 
 
 void check_same_type(std::string_view function, std::string_view name, const at::Tensor& tensor,
                      std::string_view other_name, const at::Tensor& other) {
-  check(tensor.scalar_type() == other.scalar_type(), "{}: {} has type {} but {} has type {}; they must be equal",
+  check(tensor.scalar_type() == other.scalar_type(), "{}: {} has type {} but {} has type {}, needs the same type",
         function, name, at::toString(tensor.scalar_type()), other_name, at::toString(other.scalar_type()));
   check_same_device(function, name, tensor, other_name, other);
 }
 
 void check_same_device(std::string_view function, std::string_view name, const at::Tensor& tensor,
                        std::string_view other_name, const at::Tensor& other) {
-  check(tensor.device() == other.device(), "{}: {} is on {} but {} is on {}; they must be on one device", function,
-        name, tensor.device().str(), other_name, other.device().str());
+  check(tensor.device() == other.device(), "{}: {} is on {} but {} is on {}, needs one device", function, name,
+        tensor.device().str(), other_name, other.device().str());
 }
 
 void check_dimensions(std::string_view function, std::string_view name, const at::Tensor& tensor,
                       std::int64_t dimensions, std::string_view meaning) {
-  check(tensor.defined(), "{}: {} is undefined, but a tensor is needed", function, name);
-  check(tensor.dim() == dimensions, "{}: {} is {}, but {} dimensions are needed: {}", function, name,
-        shape_text(tensor), dimensions, meaning);
+  check(tensor.defined(), "{}: {} is undefined, needs a tensor", function, name);
+  check(tensor.dim() == dimensions, "{}: {} is {}, needs {} dimensions: {}", function, name, shape_text(tensor),
+        dimensions, meaning);
 }
 
 void check_destination_rows(std::string_view function, std::string_view name, const at::Tensor& tensor,
@@ -97,18 +97,18 @@ void check_edge_rows(std::string_view function, std::string_view name, const at:
 
 void check_same_heads(std::string_view function, std::string_view name, const at::Tensor& tensor,
                       std::string_view other_name, const at::Tensor& other) {
-  check(tensor.size(1) == other.size(1), "{}: {} has {} heads but {} has {}; they must be equal", function, name,
+  check(tensor.size(1) == other.size(1), "{}: {} has {} heads but {} has {}, needs as many", function, name,
         tensor.size(1), other_name, other.size(1));
 }
 
 void check_same_head_size(std::string_view function, std::string_view name, const at::Tensor& tensor,
                           std::string_view other_name, const at::Tensor& other) {
-  check(tensor.size(-1) == other.size(-1), "{}: {} is {} but {} is {}; their last dimension (head size) must be equal",
+  check(tensor.size(-1) == other.size(-1), "{}: {} is {} but {} is {}, needs equal last dimensions (head sizes)",
         function, name, shape_text(tensor), other_name, shape_text(other));
 }
 
 void check_dropout_rate(std::string_view function, std::string_view name, double rate) {
-  check(rate >= 0.0 && rate < 1.0, "{}: {} is {}, but at least 0 and less than 1 is needed", function, name, rate);
+  check(rate >= 0.0 && rate < 1.0, "{}: {} is {}, needs at least 0 and less than 1", function, name, rate);
 }
 
 void check_differentiated_once(std::string_view function) {

@@ -15,9 +15,9 @@
 namespace edgewise {
 namespace {
 
-class Dropout : public Operation {
+class ApplyDropout : public Operation {
  public:
-  explicit Dropout(const kernels::Dropout& rule) : rule_(rule) {}
+  explicit ApplyDropout(const kernels::Dropout& rule) : rule_(rule) {}
 
   Tensors forward(const Tensors& inputs, Tensors& /*saved*/) override {
     const ScopedTimer timer("dropout");
@@ -28,7 +28,7 @@ class Dropout : public Operation {
   // The derivative is the same dropout, and so is every higher derivative.
   Tensors backward(const BackwardPass& pass) override {
     const ScopedTimer timer("dropout");
-    return {apply_one<Dropout>({pass.grad_outputs[0]}, rule_)};
+    return {apply_one<ApplyDropout>({pass.grad_outputs[0]}, rule_)};
   }
 
  private:
@@ -57,7 +57,7 @@ at::Tensor dropout(const at::Tensor& x, double rate, DropoutKey key) {
   check_dropout_rate("dropout", "rate", rate);
   if (rate == 0) return x;
   if (backend_of(x) == Backend::kDefinition) return dropout_plain(x, rate, key);
-  return apply_one<Dropout>({x}, dropout_rule(rate, key));
+  return apply_one<ApplyDropout>({x}, dropout_rule(rate, key));
 }
 
 at::Tensor dropout_plain(const at::Tensor& x, double rate, DropoutKey key) {

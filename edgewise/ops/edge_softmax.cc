@@ -105,7 +105,7 @@ class Aggregate : public Operation {
 
 at::Tensor edge_softmax(const Relation& relation, const at::Tensor& score_EH) {
   check_float_or_double("edge_softmax", "score", score_EH);
-  check(score_EH.dim() >= 1, "edge_softmax: score has no dimensions, but at least one is needed: edges");
+  check(score_EH.dim() >= 1, "edge_softmax: score has no dimensions, needs at least one: edges");
   check_edge_rows("edge_softmax", "score", score_EH, relation);
   if (backend_of(score_EH, /*has_gpu_kernel=*/false) == Backend::kDefinition)
     return edge_softmax_plain(relation, score_EH);
@@ -125,7 +125,7 @@ at::Tensor additive_scores(const Relation& relation, const at::Tensor& query_DHK
   check_destination_rows(kName, "query", query_DHK, relation);
   check_source_rows(kName, "key", key_SHK, relation);
   check_same_heads(kName, "key", key_SHK, "query", query_DHK);
-  check(vector_HK.size(0) == query_DHK.size(1), "{}: vector has {} heads but query has {}; they must be equal", kName,
+  check(vector_HK.size(0) == query_DHK.size(1), "{}: vector has {} heads but query has {}, needs as many", kName,
         vector_HK.size(0), query_DHK.size(1));
   check_same_head_size(kName, "key", key_SHK, "query", query_DHK);
   check_same_head_size(kName, "vector", vector_HK, "query", query_DHK);

@@ -35,13 +35,13 @@ void check_arguments(const at::Tensor& weight_CM, std::span<const std::int64_t> 
   check_dropout_rate("embed", "dropout", options.dropout);
   check_dropout_rate("embed", "word_dropout", options.word_dropout);
   const std::size_t needed = table_PM.defined() ? tokens.size() : 0;
-  check(positions.size() == needed, "embed: positions are {}, but {} are needed: {}", positions.size(), needed,
+  check(positions.size() == needed, "embed: positions are {}, needs {}: {}", positions.size(), needed,
         table_PM.defined() ? "one for each token" : "there is no table");
   if (!table_PM.defined()) return;
   check_float_or_double("embed", "table", table_PM);
   check_same_type("embed", "table", table_PM, "weight", weight_CM);
   check_dimensions("embed", "table", table_PM, 2, "positions, features");
-  check(table_PM.size(1) == weight_CM.size(1), "embed: table has {} features but weight has {}; they must be equal",
+  check(table_PM.size(1) == weight_CM.size(1), "embed: table has {} features but weight has {}, needs as many",
         table_PM.size(1), weight_CM.size(1));
   check_rows("position", positions, table_PM);
 }

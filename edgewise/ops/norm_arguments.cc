@@ -12,8 +12,8 @@ void check_feature_parameter(std::string_view function, std::string_view name, c
   check_parameter(function, name, parameter_M, "x", x_TM);
   const std::int64_t size = x_TM.size(-1);
   check(parameter_M.dim() == 1 && parameter_M.size(0) == size,
-        "{}: {} is {}, but x has {} features; one number per feature is needed", function, name,
-        shape_text(parameter_M), size);
+        "{}: {} is {}, but x has {} features, needs one number per feature", function, name, shape_text(parameter_M),
+        size);
 }
 
 }  // namespace
@@ -23,7 +23,7 @@ void check_summands(std::string_view function, const at::Tensor& x_TM, const at:
   check_dropout_rate(function, "dropout", dropout);
   if (!y_TM.defined()) return;
   check_floating_point(function, "y", y_TM);
-  check(y_TM.sizes() == x_TM.sizes(), "{}: y is {} but x is {}; they must be equal", function, shape_text(y_TM),
+  check(y_TM.sizes() == x_TM.sizes(), "{}: y is {} but x is {}, needs the same shape", function, shape_text(y_TM),
         shape_text(x_TM));
   const bool is_narrower = x_TM.scalar_type() == at::kFloat && y_TM.scalar_type() == at::kBFloat16;
   if (!is_narrower) check_same_type(function, "y", y_TM, "x", x_TM);
@@ -32,16 +32,16 @@ void check_summands(std::string_view function, const at::Tensor& x_TM, const at:
 
 void check_norm(std::string_view function, const at::Tensor& x_TM, const at::Tensor& gain_M, const at::Tensor& bias_M,
                 const AddNormOptions& options) {
-  check(x_TM.dim() >= 1, "{}: x has no dimensions, but at least one is needed: features", function);
+  check(x_TM.dim() >= 1, "{}: x has no dimensions, needs at least one: features", function);
   check_feature_parameter(function, "gain", gain_M, x_TM);
   check_feature_parameter(function, "bias", bias_M, x_TM);
-  check(options.epsilon >= 0.0, "{}: epsilon is {}, but at least 0 is needed", function, options.epsilon);
+  check(options.epsilon >= 0.0, "{}: epsilon is {}, needs at least 0", function, options.epsilon);
   check(options.kind != NormKind::kStdNorm || x_TM.size(-1) != 1,
         "{}: x has 1 feature, but kStdNorm needs at least 2; its deviation is over n - 1", function);
   const at::ScalarType type = options.type.value_or(x_TM.scalar_type());
   check(type == parameter_type(x_TM) || (type == at::kBFloat16 && parameter_type(x_TM) == at::kFloat),
-        "{}: type is {}, but x has type {}; {} is needed", function, at::toString(type),
-        at::toString(x_TM.scalar_type()), parameter_type(x_TM) == at::kDouble ? "Double" : "Float or BFloat16");
+        "{}: type is {}, but x has type {}, needs {}", function, at::toString(type), at::toString(x_TM.scalar_type()),
+        parameter_type(x_TM) == at::kDouble ? "Double" : "Float or BFloat16");
 }
 
 }  // namespace edgewise

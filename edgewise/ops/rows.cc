@@ -192,7 +192,7 @@ class TakeRows : public Operation {
 };
 
 void check_tensors(std::span<const at::Tensor> from) {
-  check(!from.empty(), "take_rows: there are no tensors, at least one is needed");
+  check(!from.empty(), "take_rows: there are no tensors, needs at least one");
   for (const at::Tensor& tensor : from) {
     check_floating_point("take_rows", "a tensor", tensor);
     check(tensor.dim() >= 1 && tensor.sizes().slice(1) == from.front().sizes().slice(1),
@@ -351,7 +351,7 @@ at::Tensor take_rows(const at::Tensor& from, std::span<const NodeIndex> order) {
 }
 
 at::Tensor sum_weighted(std::int64_t num_rows, std::span<const WeightedRows> parts) {
-  check(!parts.empty(), "sum_weighted: there are no parts, at least one is needed");
+  check(!parts.empty(), "sum_weighted: there are no parts, needs at least one");
   Tensors inputs;
   std::vector<std::vector<NodeIndex>> part_rows;
   for (const WeightedRows& part : parts) {

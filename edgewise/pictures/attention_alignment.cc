@@ -62,14 +62,14 @@ struct PairWords {
 };
 
 /// The tokens of a map's columns and rows without those around the sentences, and how many of these are in front.
-struct TokenTexts {
+struct InnerTokens {
   std::span<const std::string> input;
   std::span<const std::string> output;
   std::size_t before_input;
   std::size_t before_output;
 };
 
-TokenTexts tokens_of(const TranslationModel& model, std::string_view input, const AttentionMaps& cross) {
+InnerTokens tokens_of(const TranslationModel& model, std::string_view input, const AttentionMaps& cross) {
   const SentenceFrame columns = encode_input(model, input, kAlignWords).frame;
   const SentenceFrame rows =
       frame_output(*model.vocabularies.output, model.experiment.data.output_language, kAlignWords);
@@ -84,7 +84,7 @@ TokenTexts tokens_of(const TranslationModel& model, std::string_view input, cons
 }
 
 std::optional<PairWords> split_into_words(const TranslationModel& model, std::string_view input,
-                                          std::string_view output, const TokenTexts& tokens) {
+                                          std::string_view output, const InnerTokens& tokens) {
   const auto input_words = split_into_words(*model.vocabularies.input, input, tokens.input);
   const auto output_words = split_into_words(*model.vocabularies.output, output, tokens.output);
   if (!input_words || !output_words) return std::nullopt;
@@ -100,7 +100,7 @@ std::vector<std::int64_t> word_of_each(const Words& words, std::size_t before, s
   return word_of_token;
 }
 
-TokenWords token_words(const PairWords& words, const TokenTexts& tokens, const AttentionMaps& cross) {
+TokenWords token_words(const PairWords& words, const InnerTokens& tokens, const AttentionMaps& cross) {
   return {.of_row = word_of_each(words.output, tokens.before_output, cross.rows.size()),
           .of_column = word_of_each(words.input, tokens.before_input, cross.columns.size())};
 }
@@ -133,7 +133,7 @@ void add_error_rates(const TranslationModel& model, const AlignmentPairs& pairs,
   for (std::size_t i = 0; i < pairs.inputs.size(); ++i) {
     const std::string& input = pairs.inputs[i];
     const std::optional<AttentionMaps> cross = cross_attention_maps(model, input, pairs.outputs[i]);
-    const std::optional<TokenTexts> tokens = cross ? std::optional(tokens_of(model, input, *cross)) : std::nullopt;
+    const std::optional<InnerTokens> tokens = cross ? std::optional(tokens_of(model, input, *cross)) : std::nullopt;
     const auto words = tokens ? split_into_words(model, input, pairs.outputs[i], *tokens) : std::nullopt;
     if (!words) {
       ++report.skipped_pairs;
@@ -162,7 +162,7 @@ AlignmentPairs read_alignment_pairs(const std::string& file, std::string_view ca
     pairs.inputs.push_back(line.substr(0, middle));
     pairs.outputs.push_back(line.substr(middle + kSeparator.size()));
   }
-  check(!pairs.inputs.empty(), "{}: {} has no pair, at least one is needed", caller, file);
+  check(!pairs.inputs.empty(), "{}: {} has no pair, needs at least one", caller, file);
   return pairs;
 }
 
@@ -189,11 +189,10 @@ void read_gold_alignments(const std::string& file, std::int64_t first, Alignment
 
 AlignmentReport align_words(const TranslationModel& model, const AlignmentPairs& pairs, std::size_t drawn,
                             const AttentionMaps& cross, std::string_view caller) {
-  const TokenTexts tokens = tokens_of(model, pairs.inputs[drawn], cross);
+  const InnerTokens tokens = tokens_of(model, pairs.inputs[drawn], cross);
   const auto split = split_into_words(model, pairs.inputs[drawn], pairs.outputs[drawn], tokens);
   check(split || pairs.gold.empty(),
-        "{}: tokens of pair {} are not parts of its words, which gold counts; another pair is needed", caller,
-        drawn + 1);
+        "{}: tokens of pair {} are not parts of its words, which gold counts, needs another pair", caller, drawn + 1);
   const PairWords words = split ? *split : PairWords{tokens_as_words(tokens.input), tokens_as_words(tokens.output)};
 
   const TokenWords map_words = token_words(words, tokens, cross);

@@ -10,8 +10,7 @@
 namespace edgewise {
 
 void check_encoder_inputs(std::span<const std::int64_t> slots, std::span<const Tokens> inputs) {
-  check(slots.size() == inputs.size(), "encode: {} inputs have {} slots, one each is needed", inputs.size(),
-        slots.size());
+  check(slots.size() == inputs.size(), "encode: {} inputs have {} slots, needs one each", inputs.size(), slots.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     check(slots[i] >= 0, "encode: slot {} is {}, needs a number of at least 0", i, slots[i]);
     check(!inputs[i].empty(), "encode: input {} is empty, needs at least one token", i);

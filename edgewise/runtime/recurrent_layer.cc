@@ -12,8 +12,8 @@ using kernels::SourceRange;
 
 // Computes the filter's output for entries[centre] from the vectors at `offset` in the entries around it in `row`.
 template <typename E>
-void convolve_depthwise(const DepthwiseFilter& filter, std::int64_t size, const SourceRange& row, std::int64_t centre,
-                        const E* const* entries, std::int64_t offset, float* out) {
+void convolve_depthwise(const ConvolutionParameters& filter, std::int64_t size, const SourceRange& row,
+                        std::int64_t centre, const E* const* entries, std::int64_t offset, float* out) {
   const std::int64_t first = centre - filter.window.before;
   const std::int64_t end = std::min(centre + filter.window.after + 1, row.begin + row.count);
   std::fill_n(out, size, 0.0f);
@@ -27,7 +27,7 @@ void convolve_depthwise(const DepthwiseFilter& filter, std::int64_t size, const 
 }  // namespace
 
 template <typename T, typename E>
-RecurrentLayer<T, E>::RecurrentLayer(const Weights<T>& weights, const RecurrentLayerParameters<T>& parameters)
+UniversalLayer<T, E>::UniversalLayer(const Weights<T>& weights, const UniversalLayerParameters<T>& parameters)
     : options_(weights.options),
       parameters_(parameters),
       width_(weights.heads.width()),
@@ -36,7 +36,7 @@ RecurrentLayer<T, E>::RecurrentLayer(const Weights<T>& weights, const RecurrentL
       halting_(weights.options, parameters.halting, parameters.is_adaptive, parameters.max_steps) {}
 
 template <typename T, typename E>
-float* RecurrentLayer<T, E>::begin(std::span<const std::int64_t> positions, std::span<E* const> entries,
+float* UniversalLayer<T, E>::begin(std::span<const std::int64_t> positions, std::span<E* const> entries,
                                    const AttendedEntries<E>& attended) {
   halting_.begin(positions);
   entries_ = entries;
@@ -48,20 +48,20 @@ float* RecurrentLayer<T, E>::begin(std::span<const std::int64_t> positions, std:
 }
 
 template <typename T, typename E>
-void RecurrentLayer<T, E>::write_keys_and_values(std::span<E* const> entries, std::int64_t step,
+void UniversalLayer<T, E>::write_keys_and_values(std::span<E* const> entries, std::int64_t step,
                                                  const float* projected) const {
   write_entries<E>(entries, entry_offset(step), 2 * width_, projected + width_, 3 * width_);
 }
 
 template <typename T, typename E>
-void RecurrentLayer<T, E>::write_filter_input(std::span<E* const> entries, std::int64_t step,
+void UniversalLayer<T, E>::write_filter_input(std::span<E* const> entries, std::int64_t step,
                                               const float* normed) const {
   write_entries<E>(entries, entry_offset(step) + 2 * width_, options_.size, normed, options_.size);
 }
 
 // Returns the entries in `ranges` whose rows are active in this step, and makes `ranges` refer to the returned list.
 template <typename T, typename E>
-std::vector<const E*> RecurrentLayer<T, E>::remove_halted(std::span<SourceRange> ranges) const {
+std::vector<const E*> UniversalLayer<T, E>::remove_halted(std::span<SourceRange> ranges) const {
   std::vector<const E*> active;
   for (SourceRange& range : ranges) {
     const std::int64_t first = range.begin;
@@ -76,7 +76,7 @@ std::vector<const E*> RecurrentLayer<T, E>::remove_halted(std::span<SourceRange>
 }
 
 template <typename T, typename E>
-void RecurrentLayer<T, E>::self_attend(const NormParameters& next_sublayer_norm) {
+void UniversalLayer<T, E>::self_attend(const NormParameters& next_sublayer_norm) {
   const AttentionParameters<T>& attention = parameters_.self_attention;
   rows_.prepare_input(rows_.pre_norm(attention.norm));
   const float* projected = rows_.project(attention.query_key_value);
@@ -88,24 +88,24 @@ void RecurrentLayer<T, E>::self_attend(const NormParameters& next_sublayer_norm)
   const std::vector<const E*>& sources = drops_halted() ? active_entries : attended_->entries;
   const std::int64_t offset = entry_offset(halting_.step());
   rows_.attend(attention,
-               AttentionArguments<E>{.ranges = ranges.data(),
-                                     .entries = sources.data(),
-                                     .key_offset = offset,
-                                     .value_offset = offset + width_,
-                                     .query = projected,
-                                     .query_stride = 3 * width_},
+               NodeAttentionArguments<E>{.ranges = ranges.data(),
+                                         .entries = sources.data(),
+                                         .key_offset = offset,
+                                         .value_offset = offset + width_,
+                                         .query = projected,
+                                         .query_stride = 3 * width_},
                rows_.pre_norm(next_sublayer_norm));
 }
 
 template <typename T, typename E>
-void RecurrentLayer<T, E>::feed_forward() {
+void UniversalLayer<T, E>::feed_forward() {
   if (parameters_.filter.is_on()) convolve();
   rows_.feed_forward(parameters_.feed_forward, kNoNorm);  // the next step adds embeddings before its first norm
 }
 
 // Replaces the input of feed-forward by its convolution with the inputs of the neighbours.
 template <typename T, typename E>
-void RecurrentLayer<T, E>::convolve() {
+void UniversalLayer<T, E>::convolve() {
   const float* normed = rows_.apply_norm(rows_.pre_norm(parameters_.feed_forward.norm));
   write_filter_input(gather<E*>(entries_, halting_.active()), halting_.step(), normed);
   float* convolved = convolved_buffer_.allocate(rows_.num_rows(), options_.size);
@@ -120,7 +120,7 @@ void RecurrentLayer<T, E>::convolve() {
 }
 
 template <typename T, typename E>
-void RecurrentLayer<T, E>::end_step() {
+void UniversalLayer<T, E>::end_step() {
   const std::vector<NodeIndex> active_before = halting_.active();
   halting_.end_step(rows_.state());
   const std::vector<E*> halted = gather<E*>(entries_, gather<NodeIndex>(active_before, halting_.halting()));
@@ -135,14 +135,14 @@ void RecurrentLayer<T, E>::end_step() {
 // Returns how many entries of a halted row later steps read. Nodes that are added to a decoder later may take up to
 // max_steps steps, each of which reads an entry of its own.
 template <typename T, typename E>
-std::int64_t RecurrentLayer<T, E>::num_later_entries() const {
+std::int64_t UniversalLayer<T, E>::num_later_entries() const {
   if (parameters_.step_offset == 0) return is_done() ? 0 : 1;
   return parameters_.max_steps - halting_.step();
 }
 
 // Writes the entries of the rows that halt in this step, computed from their last states, for all later steps.
 template <typename T, typename E>
-void RecurrentLayer<T, E>::freeze(std::span<E* const> entries) {
+void UniversalLayer<T, E>::freeze(std::span<E* const> entries) {
   float* state = halted_rows_.begin(std::ssize(entries));
   for (const NodeIndex row : halting_.halting()) {
     state = std::copy_n(rows_.state() + row * options_.size, options_.size, state);
@@ -160,15 +160,15 @@ void RecurrentLayer<T, E>::freeze(std::span<E* const> entries) {
 }
 
 template <typename T, typename E>
-void RecurrentLayer<T, E>::finish(const NormParameters& final_norm) {
+void UniversalLayer<T, E>::finish(const NormParameters& final_norm) {
   std::ranges::copy(halting_.weighted_states(), rows_.begin(std::ssize(entries_)));
   rows_.prepare_input(final_norm);
 }
 
-template class RecurrentLayer<float, float>;
-template class RecurrentLayer<BFloat16, float>;
-template class RecurrentLayer<BFloat16, BFloat16>;
-template class RecurrentLayer<std::int8_t, float>;
-template class RecurrentLayer<std::int8_t, BFloat16>;
+template class UniversalLayer<float, float>;
+template class UniversalLayer<BFloat16, float>;
+template class UniversalLayer<BFloat16, BFloat16>;
+template class UniversalLayer<std::int8_t, float>;
+template class UniversalLayer<std::int8_t, BFloat16>;
 
 }  // namespace edgewise

@@ -13,10 +13,10 @@
 namespace edgewise {
 
 template <typename T>
-struct RecurrentLayerParameters {
+struct UniversalLayerParameters {
   const AttentionParameters<T>& self_attention;
   const FeedForwardParameters<T>& feed_forward;
-  const DepthwiseFilter& filter;
+  const ConvolutionParameters& filter;
   const HaltingParameters& halting;
   bool is_adaptive;
   std::int64_t max_steps;
@@ -29,9 +29,9 @@ struct RecurrentLayerParameters {
 /// `frozen`, an entry computed from the halted row's last state; `dropped`, nothing. T is the type of weights, E that
 /// of entries.
 template <typename T, typename E>
-class RecurrentLayer {
+class UniversalLayer {
  public:
-  RecurrentLayer(const Weights<T>& weights, const RecurrentLayerParameters<T>& parameters);
+  UniversalLayer(const Weights<T>& weights, const UniversalLayerParameters<T>& parameters);
 
   /// Starts with one row per position. `entries` are the rows' own cache entries, and `attended`, which must outlive
   /// the rows, the entries that each row attends to: all positions of its sentence from 0 up to at least its own.
@@ -64,7 +64,7 @@ class RecurrentLayer {
   void freeze(std::span<E* const> entries);
 
   const TransformerOptions& options_;
-  RecurrentLayerParameters<T> parameters_;
+  UniversalLayerParameters<T> parameters_;
   std::int64_t width_;
   SublayerRunner<T> rows_;
   SublayerRunner<T> halted_rows_;  // the rows that halt in this step

@@ -61,12 +61,12 @@ class RuntimeScorer : public Scorer {
     entries.clear();
     for (std::int64_t row = 0; row < batch_.num_rows(); ++row) entries.push_back(projected + row * 3 * width_);
     rows_.attend(attention,
-                 AttentionArguments<float>{.ranges = batch_.attended.ranges.data(),
-                                           .entries = entries.data(),
-                                           .key_offset = width_,
-                                           .value_offset = 2 * width_,
-                                           .query = projected,
-                                           .query_stride = 3 * width_},
+                 NodeAttentionArguments<float>{.ranges = batch_.attended.ranges.data(),
+                                               .entries = entries.data(),
+                                               .key_offset = width_,
+                                               .value_offset = 2 * width_,
+                                               .query = projected,
+                                               .query_stride = 3 * width_},
                  next);
   }
 
@@ -93,12 +93,12 @@ class RuntimeScorer : public Scorer {
     const std::int64_t offset = cache_.self_offset(static_cast<std::int64_t>(layer));
     write_entries(cache_.rows(), offset, 2 * width_, projected + width_, 3 * width_);
     rows_.attend(attention,
-                 AttentionArguments<CacheElement<T>>{.ranges = cache_.ancestors().ranges.data(),
-                                                     .entries = cache_.ancestors().entries.data(),
-                                                     .key_offset = offset,
-                                                     .value_offset = offset + width_,
-                                                     .query = projected,
-                                                     .query_stride = 3 * width_},
+                 NodeAttentionArguments<CacheElement<T>>{.ranges = cache_.ancestors().ranges.data(),
+                                                         .entries = cache_.ancestors().entries.data(),
+                                                         .key_offset = offset,
+                                                         .value_offset = offset + width_,
+                                                         .query = projected,
+                                                         .query_stride = 3 * width_},
                  next);
   }
 
@@ -108,15 +108,16 @@ class RuntimeScorer : public Scorer {
     if (is_recorded) recorder_.begin(cache_.inputs().ranges);
     const float* query = rows_.project(attention.query);
     const std::int64_t offset = cache_.cross_offset(static_cast<std::int64_t>(layer));
-    rows_.attend(attention,
-                 AttentionArguments<CacheElement<T>>{.ranges = cache_.inputs().ranges.data(),
-                                                     .entries = cache_.inputs().entries.data(),
-                                                     .key_offset = offset,
-                                                     .value_offset = offset + width_,
-                                                     .query = query,
-                                                     .query_stride = width_,
-                                                     .weights = is_recorded ? recorder_.row_weights().data() : nullptr},
-                 next);
+    rows_.attend(
+        attention,
+        NodeAttentionArguments<CacheElement<T>>{.ranges = cache_.inputs().ranges.data(),
+                                                .entries = cache_.inputs().entries.data(),
+                                                .key_offset = offset,
+                                                .value_offset = offset + width_,
+                                                .query = query,
+                                                .query_stride = width_,
+                                                .weights = is_recorded ? recorder_.row_weights().data() : nullptr},
+        next);
     if (is_recorded) recorder_.write(*recorded);
   }
 

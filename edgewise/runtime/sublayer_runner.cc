@@ -79,7 +79,7 @@ void SublayerRunner<T>::add_residual(const PackedLinear<T>& linear, const Activa
 
 template <typename T>
 template <typename E>
-void SublayerRunner<T>::attend(const AttentionParameters<T>& parameters, const AttentionArguments<E>& arguments,
+void SublayerRunner<T>::attend(const AttentionParameters<T>& parameters, const NodeAttentionArguments<E>& arguments,
                                const NormParameters& next) {
   float* attended = attended_buffer_.allocate(rows_, heads_.width());
   kernels::node_attention(kernels::NodeAttention<E>{
@@ -111,15 +111,15 @@ template class SublayerRunner<float>;
 template class SublayerRunner<BFloat16>;
 template class SublayerRunner<std::int8_t>;
 
-template void SublayerRunner<float>::attend(const AttentionParameters<float>&, const AttentionArguments<float>&,
+template void SublayerRunner<float>::attend(const AttentionParameters<float>&, const NodeAttentionArguments<float>&,
                                             const NormParameters&);
-template void SublayerRunner<BFloat16>::attend(const AttentionParameters<BFloat16>&, const AttentionArguments<float>&,
-                                               const NormParameters&);
 template void SublayerRunner<BFloat16>::attend(const AttentionParameters<BFloat16>&,
-                                               const AttentionArguments<BFloat16>&, const NormParameters&);
+                                               const NodeAttentionArguments<float>&, const NormParameters&);
+template void SublayerRunner<BFloat16>::attend(const AttentionParameters<BFloat16>&,
+                                               const NodeAttentionArguments<BFloat16>&, const NormParameters&);
 template void SublayerRunner<std::int8_t>::attend(const AttentionParameters<std::int8_t>&,
-                                                  const AttentionArguments<float>&, const NormParameters&);
+                                                  const NodeAttentionArguments<float>&, const NormParameters&);
 template void SublayerRunner<std::int8_t>::attend(const AttentionParameters<std::int8_t>&,
-                                                  const AttentionArguments<BFloat16>&, const NormParameters&);
+                                                  const NodeAttentionArguments<BFloat16>&, const NormParameters&);
 
 }  // namespace edgewise

@@ -12,7 +12,7 @@ namespace edgewise {
 
 /// The arguments of kernels::NodeAttention that do not follow from the model. T is the type of keys and values.
 template <typename T>
-struct AttentionArguments {
+struct NodeAttentionArguments {
   const kernels::SourceRange* ranges;  // [R]
   const T* const* entries;
   std::int64_t key_offset;
@@ -59,7 +59,7 @@ class SublayerRunner {
   /// Adds the projected output of attention to the states, and norms the sum in a post-norm model. `next` is the
   /// pre_norm of the next sublayer, or the final norm.
   template <typename E>
-  void attend(const AttentionParameters<T>& parameters, const AttentionArguments<E>& arguments,
+  void attend(const AttentionParameters<T>& parameters, const NodeAttentionArguments<E>& arguments,
               const NormParameters& next);
 
   /// Adds feed_forward(input) to the states, and norms the sum in a post-norm model. `next` is as in attend.

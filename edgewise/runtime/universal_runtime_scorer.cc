@@ -24,7 +24,7 @@ class UniversalRuntimeScorer : public Scorer {
   UniversalRuntimeScorer(const Weights<T>& weights, const CrossHeads& recorded_heads)
       : weights_(weights),
         width_(weights.heads.width()),
-        filter_input_size_(weights.encoder_filter.is_on() ? weights.options.size : 0),
+        filter_input_size_(weights.encoder_convolution.is_on() ? weights.options.size : 0),
         embedding_(weights.options),
         cache_({.self_layers = weights.options.decoder_layers,
                 .cross_layers = 1,
@@ -32,14 +32,14 @@ class UniversalRuntimeScorer : public Scorer {
                 .extra_size = filter_input_size_}),
         encoder_(weights, {.self_attention = weights.encoder.front().self_attention,
                            .feed_forward = weights.encoder.front().feed_forward,
-                           .filter = weights.encoder_filter,
+                           .filter = weights.encoder_convolution,
                            .halting = weights.encoder_halting,
                            .is_adaptive = encoder_adapts(weights.options.universal.adaptive),
                            .max_steps = weights.options.encoder_layers,
                            .step_offset = 0}),
         decoder_(weights, {.self_attention = weights.decoder.front().self_attention,
                            .feed_forward = weights.decoder.front().feed_forward,
-                           .filter = weights.decoder_filter,
+                           .filter = weights.decoder_convolution,
                            .halting = weights.decoder_halting,
                            .is_adaptive = decoder_adapts(weights.options.universal.adaptive),
                            .max_steps = weights.options.decoder_layers,
@@ -115,13 +115,13 @@ class UniversalRuntimeScorer : public Scorer {
     SublayerRunner<T>& rows = decoder_.rows();
     const std::int64_t offset = cache_.cross_offset(0);
     rows.attend(layer.cross_attention,
-                AttentionArguments<CacheElement<T>>{.ranges = ranges.data(),
-                                                    .entries = cache_.inputs().entries.data(),
-                                                    .key_offset = offset,
-                                                    .value_offset = offset + width_,
-                                                    .query = rows.project(layer.cross_attention.query),
-                                                    .query_stride = width_,
-                                                    .weights = records_attention ? weights.data() : nullptr},
+                NodeAttentionArguments<CacheElement<T>>{.ranges = ranges.data(),
+                                                        .entries = cache_.inputs().entries.data(),
+                                                        .key_offset = offset,
+                                                        .value_offset = offset + width_,
+                                                        .query = rows.project(layer.cross_attention.query),
+                                                        .query_stride = width_,
+                                                        .weights = records_attention ? weights.data() : nullptr},
                 rows.pre_norm(layer.feed_forward.norm));
   }
 
@@ -130,8 +130,8 @@ class UniversalRuntimeScorer : public Scorer {
   std::int64_t filter_input_size_;  // elements behind key and value in an entry
   TokenEmbedding embedding_;
   KvCache<CacheElement<T>> cache_;
-  RecurrentLayer<T, float> encoder_;
-  RecurrentLayer<T, CacheElement<T>> decoder_;
+  UniversalLayer<T, float> encoder_;
+  UniversalLayer<T, CacheElement<T>> decoder_;
   OutputProjection output_projection_;
   CrossAttentionRecorder recorder_;
 

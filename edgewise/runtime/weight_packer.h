@@ -55,8 +55,8 @@ class WeightPacker {
     }
     if (is_universal()) {
       const std::int64_t width = options_.universal.filter_width;
-      weights.encoder_filter = read_filter("encoder.filter", NeighbourWindow::centred(width));
-      weights.decoder_filter = read_filter("decoder.filter", NeighbourWindow::causal(width));
+      weights.encoder_convolution = read_convolution("encoder.filter", NeighbourWindow::centred(width));
+      weights.decoder_convolution = read_convolution("decoder.filter", NeighbourWindow::causal(width));
       const AdaptiveSides adaptive = options_.universal.adaptive;
       if (encoder_adapts(adaptive)) weights.encoder_halting = read_halting("encoder.halting");
       if (decoder_adapts(adaptive)) weights.decoder_halting = read_halting("decoder.halting");
@@ -77,7 +77,7 @@ class WeightPacker {
     return is_universal() ? side + ".layer." : side + ".layers." + std::to_string(index) + ".";
   }
 
-  DepthwiseFilter read_filter(const std::string& name, NeighbourWindow window) {
+  ConvolutionParameters read_convolution(const std::string& name, NeighbourWindow window) {
     if (options_.universal.transition == Transition::kFeedForward) return {};
     return {reader_.read(name + ".weight", {window.width(), options_.size}), window};
   }

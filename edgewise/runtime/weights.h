@@ -75,7 +75,7 @@ struct DecoderLayerParameters {
 
 /// The depthwise filter of a separable convolution; nn/depthwise_convolution.h has the formula. A filter without
 /// weights is switched off.
-struct DepthwiseFilter {
+struct ConvolutionParameters {
   std::vector<float> weight;  // [filter width, M]
   NeighbourWindow window;
 
@@ -117,11 +117,11 @@ struct Weights {
   Table input_positions;       // these tables are empty if position vectors have a formula
   Table output_positions;
   std::vector<EncoderLayerParameters<T>> encoder;  // `encoder` and `decoder`: one layer in a Universal Transformer
-  DepthwiseFilter encoder_filter;                  // filters and halting units: Universal Transformer only
+  ConvolutionParameters encoder_convolution;       // filters and halting units: Universal Transformer only
   HaltingParameters encoder_halting;               // empty unless the side is adaptive
   NormOf<T> encoder_norm;
   std::vector<DecoderLayerParameters<T>> decoder;
-  DepthwiseFilter decoder_filter;
+  ConvolutionParameters decoder_convolution;
   HaltingParameters decoder_halting;
   NormOf<T> decoder_norm;
   std::vector<LinearOf<T>> output_projection;  // tiles of the vocabulary; a single one on a GPU

@@ -9,9 +9,9 @@ namespace edgewise {
 namespace {
 
 /// Reads the parameters behind the first semicolon of a header.
-class ParameterReader {
+class HeaderParameters {
  public:
-  ParameterReader(std::string_view rest, std::string_view name) : rest_(rest), name_(name) {}
+  HeaderParameters(std::string_view rest, std::string_view name) : rest_(rest), name_(name) {}
 
   std::map<std::string, std::string, std::less<>> read() {
     std::map<std::string, std::string, std::less<>> parameters;
@@ -68,7 +68,7 @@ class ParameterReader {
 HeaderValue parse_header_value(std::string_view text, std::string_view name) {
   const std::size_t end = std::min(text.find(';'), text.size());
   return {lower_ascii(trim_ascii(text.substr(0, end))),
-          ParameterReader(text.substr(std::min(end + 1, text.size())), name).read()};
+          HeaderParameters(text.substr(std::min(end + 1, text.size())), name).read()};
 }
 
 }  // namespace edgewise

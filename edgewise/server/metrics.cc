@@ -31,13 +31,13 @@ std::string escape_label(std::string_view value) {
 
 }  // namespace
 
-void Metrics::Histogram::add(double value) {
+void Metrics::BucketCounts::add(double value) {
   for (std::size_t i = 0; i < kBuckets.size(); ++i) counts[i] += value <= kBuckets[i] ? 1 : 0;
   ++count;
   sum += value;
 }
 
-void Metrics::Histogram::append_to(std::string& text, std::string_view name, std::string_view labels) const {
+void Metrics::BucketCounts::append_to(std::string& text, std::string_view name, std::string_view labels) const {
   for (std::size_t i = 0; i < kBuckets.size(); ++i) {
     text += fmt::format("{}_bucket{{{}le=\"{}\"}} {}\n", name, labels, kBuckets[i], counts[i]);
   }

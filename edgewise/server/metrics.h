@@ -52,7 +52,7 @@ class Metrics {
   std::string text(const ClientQueue::Load& load, const std::vector<std::string>& models) const;
 
  private:
-  struct Histogram {
+  struct BucketCounts {
     std::array<std::int64_t, kBuckets.size()> counts{};  // values of at most the bucket's end
     std::int64_t count = 0;
     double sum = 0;
@@ -66,8 +66,8 @@ class Metrics {
 
   mutable std::mutex mutex_;
   std::map<std::pair<std::string, int>, std::int64_t> responses_;  // by endpoint and status
-  std::map<std::string, Histogram> seconds_;                       // by endpoint
-  Histogram waits_;
+  std::map<std::string, BucketCounts> seconds_;                    // by endpoint
+  BucketCounts waits_;
   std::map<std::string, std::int64_t, std::less<>> rejections_;
   std::map<std::string, std::int64_t, std::less<>> characters_;  // by the name of a key
   std::int64_t running_ = 0;

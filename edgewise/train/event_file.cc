@@ -39,31 +39,31 @@ constexpr std::uint32_t kValueField = 1;
 constexpr std::uint32_t kTagField = 1;
 
 /// Serialises a message field by field.
-class Message {
+class EventMessage {
  public:
-  Message& add_integer(std::uint32_t field, std::uint64_t value) {
+  EventMessage& add_integer(std::uint32_t field, std::uint64_t value) {
     append_key(field, Wire::kVarint);
     append_varint(value);
     return *this;
   }
-  Message& add_real(std::uint32_t field, double value) {
+  EventMessage& add_real(std::uint32_t field, double value) {
     append_key(field, Wire::kFixed64);
     append_little_endian(std::bit_cast<std::uint64_t>(value));
     return *this;
   }
-  Message& add_real(std::uint32_t field, float value) {
+  EventMessage& add_real(std::uint32_t field, float value) {
     append_key(field, Wire::kFixed32);
     append_little_endian(std::bit_cast<std::uint32_t>(value));
     return *this;
   }
-  Message& add_bytes(std::uint32_t field, std::string_view value) {
+  EventMessage& add_bytes(std::uint32_t field, std::string_view value) {
     append_key(field, Wire::kBytes);
     append_varint(value.size());
     text_ += value;
     return *this;
   }
-  Message& add_reals(std::uint32_t field, std::span<const double> values) {
-    Message packed;
+  EventMessage& add_reals(std::uint32_t field, std::span<const double> values) {
+    EventMessage packed;
     for (const double value : values) packed.append_little_endian(std::bit_cast<std::uint64_t>(value));
     return add_bytes(field, packed.text_);
   }
@@ -87,9 +87,9 @@ class Message {
 };
 
 /// Begins an event of the present time.
-Message begin_event() {
+EventMessage begin_event() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return Message().add_real(1, std::chrono::duration<double>(now).count());
+  return EventMessage().add_real(1, std::chrono::duration<double>(now).count());
 }
 
 /// Returns the event with which a file begins.
@@ -98,7 +98,7 @@ std::string version_event() { return begin_event().add_bytes(3, "brain.Event:2")
 /// Returns the event that makes TensorBoard discard all earlier events of `first_step` and later steps.
 std::string restart_event(std::int64_t first_step) {
   constexpr std::uint64_t kStart = 1;
-  const Message session = Message().add_integer(1, kStart);
+  const EventMessage session = EventMessage().add_integer(1, kStart);
   return begin_event()
       .add_integer(kStepField, static_cast<std::uint64_t>(first_step))
       .add_bytes(7, session.text())
@@ -232,33 +232,33 @@ std::uint32_t crc32c(std::string_view bytes) {
   return ~value;
 }
 
-void EventSummary::add_value(std::string_view value) { values_ += Message().add_bytes(kValueField, value).text(); }
+void EventSummary::add_value(std::string_view value) { values_ += EventMessage().add_bytes(kValueField, value).text(); }
 
 void EventSummary::add_scalar(std::string_view tag, double value) {
-  add_value(Message().add_bytes(1, tag).add_real(2, static_cast<float>(value)).text());
+  add_value(EventMessage().add_bytes(1, tag).add_real(2, static_cast<float>(value)).text());
 }
 
 void EventSummary::add_histogram(std::string_view tag, const Histogram& histogram) {
-  const Message values = Message()
-                             .add_real(1, histogram.lowest)
-                             .add_real(2, histogram.highest)
-                             .add_real(3, histogram.count)
-                             .add_real(4, histogram.sum)
-                             .add_real(5, histogram.sum_of_squares)
-                             .add_reals(6, histogram.limits)
-                             .add_reals(7, histogram.counts);
-  add_value(Message().add_bytes(1, tag).add_bytes(5, values.text()).text());
+  const EventMessage values = EventMessage()
+                                  .add_real(1, histogram.lowest)
+                                  .add_real(2, histogram.highest)
+                                  .add_real(3, histogram.count)
+                                  .add_real(4, histogram.sum)
+                                  .add_real(5, histogram.sum_of_squares)
+                                  .add_reals(6, histogram.limits)
+                                  .add_reals(7, histogram.counts);
+  add_value(EventMessage().add_bytes(1, tag).add_bytes(5, values.text()).text());
 }
 
 // A text is a tensor of one string, which the metadata assign to the text plug-in.
 void EventSummary::add_text(std::string_view tag, std::string_view markdown) {
   constexpr std::uint64_t kString = 7;  // DT_STRING
-  const Message plugin = Message().add_bytes(1, "text");
-  const Message dimension = Message().add_integer(1, 1);
-  const Message shape = Message().add_bytes(2, dimension.text());
-  const Message tensor = Message().add_integer(1, kString).add_bytes(2, shape.text()).add_bytes(8, markdown);
-  const Message metadata = Message().add_bytes(1, plugin.text());
-  add_value(Message().add_bytes(1, tag).add_bytes(8, tensor.text()).add_bytes(9, metadata.text()).text());
+  const EventMessage plugin = EventMessage().add_bytes(1, "text");
+  const EventMessage dimension = EventMessage().add_integer(1, 1);
+  const EventMessage shape = EventMessage().add_bytes(2, dimension.text());
+  const EventMessage tensor = EventMessage().add_integer(1, kString).add_bytes(2, shape.text()).add_bytes(8, markdown);
+  const EventMessage metadata = EventMessage().add_bytes(1, plugin.text());
+  add_value(EventMessage().add_bytes(1, tag).add_bytes(8, tensor.text()).add_bytes(9, metadata.text()).text());
 }
 
 EventFile::EventFile(const fs::path& run, const StartReport& start) : file_(open_file(run, start)) {
@@ -268,9 +268,9 @@ EventFile::EventFile(const fs::path& run, const StartReport& start) : file_(open
 }
 
 void EventFile::append(std::int64_t step, const EventSummary& summary) {
-  const Message event = begin_event()
-                            .add_integer(kStepField, static_cast<std::uint64_t>(step))
-                            .add_bytes(kSummaryField, summary.values());
+  const EventMessage event = begin_event()
+                                 .add_integer(kStepField, static_cast<std::uint64_t>(step))
+                                 .add_bytes(kSummaryField, summary.values());
   file_.append(make_record(event.text()));
 }
 

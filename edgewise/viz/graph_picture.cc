@@ -34,9 +34,9 @@ std::int64_t part_size(const NodeSetDrawing& set, std::size_t part) {
 }
 
 /// The coordinates of the nodes.
-class Layout {
+class GraphLayout {
  public:
-  explicit Layout(const GraphDrawing& graph) : graph_(graph) {
+  explicit GraphLayout(const GraphDrawing& graph) : graph_(graph) {
     const double longest = assign_columns();
     spacing_ = std::clamp(kMaxWidth / std::max(1.0, longest), kMinSpacing, label_spacing());
     width_ = 2 * kMargin + spacing_ * longest;
@@ -118,7 +118,7 @@ class Layout {
   double top_ = 0;
 };
 
-std::string make_edge_path(const Layout& layout, const RelationDrawing& relation, std::int64_t source,
+std::string make_edge_path(const GraphLayout& layout, const RelationDrawing& relation, std::int64_t source,
                            std::int64_t destination) {
   const double x1 = layout.x(relation.source_set, source);
   const double x2 = layout.x(relation.destination_set, destination);
@@ -143,7 +143,7 @@ double edge_opacity(std::int64_t num_edges) {
   return std::clamp(4.0 / std::sqrt(static_cast<double>(num_edges)), 0.12, 0.8);
 }
 
-std::string draw_edges(const GraphDrawing& graph, const Layout& layout, double opacity) {
+std::string draw_edges(const GraphDrawing& graph, const GraphLayout& layout, double opacity) {
   std::string svg;
   for (std::size_t i = 0; i < graph.relations.size(); ++i) {
     const RelationDrawing& relation = graph.relations[i];
@@ -182,7 +182,7 @@ std::vector<std::vector<std::string>> list_sources(const GraphDrawing& graph) {
   return texts;
 }
 
-std::string draw_nodes(const GraphDrawing& graph, const Layout& layout) {
+std::string draw_nodes(const GraphDrawing& graph, const GraphLayout& layout) {
   const auto lists = list_sources(graph);
   std::string svg;
   for (std::size_t set = 0; set < graph.sets.size(); ++set) {
@@ -233,7 +233,7 @@ std::string draw_legend(const GraphDrawing& graph, bool is_numbered, double y) {
 }
 
 SvgPicture draw_nodes_and_edges(const GraphDrawing& graph, const GraphDrawing& whole) {
-  const Layout layout(whole);
+  const GraphLayout layout(whole);
   SvgPicture picture;
   picture.title = graph.title;
   picture.width = std::max(layout.width(), 2 * kMargin + label_width(graph.title) * kTitleScale);

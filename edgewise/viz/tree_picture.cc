@@ -35,9 +35,9 @@ std::string_view name_of(HypothesisStatus status) {
 }
 
 /// The coordinates of the nodes. The path of the best output is a straight line; other branches are below it.
-class Layout {
+class TreeLayout {
  public:
-  explicit Layout(const std::vector<HypothesisDrawing>& nodes)
+  explicit TreeLayout(const std::vector<HypothesisDrawing>& nodes)
       : nodes_(nodes), children_(nodes.size()), depth_(nodes.size()), row_(nodes.size()) {
     std::vector<std::size_t> roots;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -97,7 +97,7 @@ class Layout {
   std::size_t num_rows_ = 0;
 };
 
-std::string draw_edge(const Layout& layout, const HypothesisDrawing& node, std::size_t number) {
+std::string draw_edge(const TreeLayout& layout, const HypothesisDrawing& node, std::size_t number) {
   const auto parent = static_cast<std::size_t>(node.parent);
   const double x1 = layout.x(parent) + layout.column_width(parent);
   const double x2 = layout.x(number);
@@ -108,7 +108,7 @@ std::string draw_edge(const Layout& layout, const HypothesisDrawing& node, std::
       layout.y(number));
 }
 
-std::string draw_node(const Layout& layout, const HypothesisDrawing& node, std::size_t number) {
+std::string draw_node(const TreeLayout& layout, const HypothesisDrawing& node, std::size_t number) {
   const double x = layout.x(number);
   const double y = layout.y(number);
   const double width = layout.column_width(number);
@@ -133,7 +133,7 @@ std::string draw_node(const Layout& layout, const HypothesisDrawing& node, std::
 }  // namespace
 
 SvgPicture draw(const TreeDrawing& tree) {
-  const Layout layout(tree.nodes);
+  const TreeLayout layout(tree.nodes);
   SvgPicture picture;
   picture.title = tree.title;
   picture.width = std::max(layout.width(), 2 * kMargin + label_width(tree.title) * 1.3);

@@ -46,7 +46,7 @@ TEST_F(CompareProgram, CountsTheTimeOfAllProcessesOfARun) {
 
 TEST_F(CompareProgram, NamesADirectoryThatIsNoRun) {
   std::filesystem::create_directory(path("folder"));
-  expect_refused({"compare", "folder"}, "compare: folder has no metrics.jsonl, a run directory is needed");
+  expect_refused({"compare", "folder"}, "compare: folder has no metrics.jsonl, needs a run directory");
   write("tiny.toml", kTinyConfig);
   run_well({"train", "tiny.toml", "--out", "run"});
   write("run/metrics.jsonl", "{\"loss\": 3}\n");

@@ -196,7 +196,7 @@ report(players[1].querySelector("button").textContent);
 TEST_F(PictureDrawings, RefuseAModelWithoutAdaptiveComputation) {
   train();
   expect_refused({"picture", "halting", "--model", "run", "--input", "a", "-o", "x.html"},
-                 "steps: the model is a transformer, whose nodes take all its layers; a universal one is needed");
+                 "steps: the model is a transformer, whose nodes take all its layers, needs a universal one");
 }
 
 TEST_F(PictureDrawings, DrawThePositionalEncodings) {
@@ -282,7 +282,7 @@ TEST_F(PictureDrawings, NameTheMistakeInAWrongOption) {
   expect_refused({"picture", "positions", "--size", "4", "--dimensions", "1,4", "-o", "x.svg"},
                  "picture positions: --dimensions has 4, needs 0 to 3 of size 4");
   expect_refused({"picture", "training", "nowhere", "-o", "x.svg"},
-                 "picture training: nowhere has no metrics.jsonl, a run directory is needed");
+                 "picture training: nowhere has no metrics.jsonl, needs a run directory");
   write("tiny.toml", kTinyConfig);
   expect_refused({"train", "tiny.toml", "--out", "run", "--set", "show.input=a"},
                  "train: show.output is empty, needs the output that belongs to show.input");

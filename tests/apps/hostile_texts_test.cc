@@ -177,7 +177,7 @@ TEST_F(HostileTexts, HaveTheirPonderStepsCountedOrAreRefused) {
       expect_error(result, "inspect: text:" + std::to_string(text.bad->line) + " has a byte at " +
                                std::to_string(text.bad->offset) + " that is not UTF-8, needs UTF-8");
     } else if (text.sentences == 0) {
-      expect_error(result, "inspect: text has no sentence, at least one is needed");
+      expect_error(result, "inspect: text has no sentence, needs at least one");
     } else if (text.usable == 0) {
       expect_error(result, "count_ponder_steps: none of 2 sentences has a token, needs at least one");
     } else {

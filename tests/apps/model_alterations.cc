@@ -257,7 +257,7 @@ std::vector<Alteration> alter_vocabulary() {
       replace(kVocabulary, "size=8", "size=18446744073709551615"),
       replace(kVocabulary, "size=8", "size=18446744073709551616", Effect::kRefused, "needs a whole number"),
       replace(kVocabulary, "<pad>", "<begin>", Effect::kRefused, "needs <pad>"),
-      replace(kVocabulary, "\na\n", "\nb\n", Effect::kRefused, "each token is needed once"),
+      replace(kVocabulary, "\na\n", "\nb\n", Effect::kRefused, "needs each token once"),
       replace(kVocabulary, "\na\n", "\n\xFF\n", Effect::kRefused, "needs UTF-8"),
       replace(kVocabulary, "\na\n", "\n\\\n"),
       replace(kVocabulary, "\na\n", "\na\r\n"),
@@ -292,7 +292,7 @@ std::vector<Alteration> alter_sentencepiece() {
       replace(kSentencePieceFile, pad + "\x18\x03", pad + "\x18\x01", Effect::kRefused,
               "needs a control piece for padding"),
       replace(kSentencePieceFile, pad + "\x18\x03", pad + "\x18\x07", Effect::kRefused, "has type 7, needs 1 to 6"),
-      replace(kSentencePieceFile, "<end>", "<pad>", Effect::kRefused, "which piece 0 is too; each is needed once"),
+      replace(kSentencePieceFile, "<end>", "<pad>", Effect::kRefused, "which piece 0 is too, needs each once"),
       replace(kSentencePieceFile, "<end>",
               "<e\xFF"
               "d>",

@@ -193,9 +193,8 @@ TEST_F(PictureProgram, RefusesWrongSentencesAndOptions) {
   expect_refused(attention({"--input", "a", "--output", "a b c d a b c d a", "-o", "page.html"}),
                  "picture attention: the output has 9 tokens, the model was trained with at most 8");
   expect_refused(attention({"--input", " ", "-o", "page.html"}),
-                 "picture attention: the input has no tokens, at least one is needed");
-  expect_refused(attention({"-o", "page.html"}),
-                 "picture attention: there is no sentence, --input or --pairs is needed");
+                 "picture attention: the input has no tokens, needs at least one");
+  expect_refused(attention({"-o", "page.html"}), "picture attention: there is no sentence, needs --input or --pairs");
   expect_refused({"picture", "attention", "--model", "none", "--input", "a", "-o", "page.html"},
                  absent_model_text("open_model", "none"));
   expect_refused({"picture", "atention"}, "edgewise picture: unknown argument atention; did you mean attention?");
@@ -218,7 +217,7 @@ TEST_F(PictureProgram, ReportsOnARunInOnePage) {
 
   write("empty", "\n");
   expect_refused({"picture", "report", "run", "--input", "empty", "-o", "report.html"},
-                 "picture report: empty has no sentence, at least one is needed");
+                 "picture report: empty has no sentence, needs at least one");
   expect_refused({"picture", "report", "run", "--input", "sentences", "-o", "report.svg"},
                  "picture report: --out is report.svg, needs a name that ends with .html");
 }

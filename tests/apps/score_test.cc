@@ -39,7 +39,7 @@ TEST_F(ScoreProgram, NamesBothLineCountsOfFilesThatDiffer) {
   write("hypothesis", "a\n");
 
   expect_refused({"score", "--reference", "reference", "hypothesis"},
-                 "score: hypothesis has 1 lines and reference has 2, as many are needed");
+                 "score: hypothesis has 1 lines and reference has 2, needs as many");
 }
 
 TEST_F(ScoreProgram, RefusesAMissingReference) {

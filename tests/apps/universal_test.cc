@@ -260,7 +260,7 @@ TEST_F(UniversalProgram, RefusesToCountThePonderStepsOfATransformer) {
   run_well({"train", "tiny.toml", "--out", "run"});
   write("inputs", "a b\n");
   expect_refused({"inspect", "run", "--ponder", "inputs"},
-                 "steps: the model is a transformer, whose nodes take all its layers; a universal one is needed");
+                 "steps: the model is a transformer, whose nodes take all its layers, needs a universal one");
 }
 
 }  // namespace

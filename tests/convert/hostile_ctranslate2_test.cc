@@ -191,7 +191,7 @@ TEST(HostileCtranslate2, NamesSettingsAndTokensThatDoNotFit) {
        {edited("source_vocabulary.json", "\"<blank>\",", "\"<blank>\", \"new\","),
         ": the vocabulary of inputs has 33 tokens, needs the 32 of the model"},
        {edited("target_vocabulary.json", "<blank>", "<s>"),
-        ": target_vocabulary: token 2 is \"<s>\", which token 1 is too; each is needed once"},
+        ": target_vocabulary: token 2 is \"<s>\", which token 1 is too, needs each once"},
        {edited("target_vocabulary.json", "</s>", "<end>"), ": target_vocabulary has no token \"</s>\", needs one"},
        {edited("source_vocabulary.json", "[", "{"),
         "/source_vocabulary.json, byte 0: the file is an object, needs a list"},

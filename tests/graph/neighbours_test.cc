@@ -55,7 +55,7 @@ TEST(FindNeighbours, RejectsACentreThatIsNoSourceOfItsRow) {
   EXPECT_EQ(error_of([&] { find_neighbours(causal(4).to_csr(), row, centre, {}); }),
             "find_neighbours: row 1 has no source 2, needs its centre among its sources");
   EXPECT_EQ(error_of([&] { find_neighbours(causal(4), kRows, centre, {}); }),
-            "find_neighbours: 3 rows have 1 centres, one each is needed");
+            "find_neighbours: 3 rows have 1 centres, needs one each");
 }
 
 }  // namespace

@@ -93,21 +93,21 @@ TEST(Frame, ListsItsColumnsInTheErrorForAMissingColumn) {
 TEST(Frame, RefusesAColumnWithoutOneRowForEachNodeOrEdge) {
   Frame frame(3, "edge");
   EXPECT_EQ(error_of([&] { frame.set("x", at::Tensor()); }),
-            "Frame::set: edge column 'x' is undefined, a tensor with one row per edge is needed");
+            "Frame::set: edge column 'x' is undefined, needs a tensor with one row per edge");
   EXPECT_EQ(error_of([&] {
               frame.set("x", at::ones({2, 4}));
             }),
-            "Frame::set: edge column 'x' is Float [2, 4], but there are 3 edges; one row per edge is needed");
+            "Frame::set: edge column 'x' is Float [2, 4], but there are 3 edges, needs one row per edge");
   EXPECT_EQ(error_of([&] { frame.set("x", at::ones({})); }),
-            "Frame::set: edge column 'x' is Float [], but there are 3 edges; one row per edge is needed");
+            "Frame::set: edge column 'x' is Float [], but there are 3 edges, needs one row per edge");
   EXPECT_EQ(error_of([&] {
               frame.set("x", numbers({0, 1}), at::ones({3, 4}));
             }),
-            "Frame::set: values of edge column 'x' is Float [3, 4], but 2 rows are named; one value per row is needed");
+            "Frame::set: values of edge column 'x' is Float [3, 4], but 2 rows are named, needs one value per row");
   EXPECT_EQ(error_of([&] {
               frame.set("x", numbers({0, 1}), at::Tensor());
             }),
-            "Frame::set: values of edge column 'x' is undefined, but 2 rows are named; one value per row is needed");
+            "Frame::set: values of edge column 'x' is undefined, but 2 rows are named, needs one value per row");
 }
 
 TEST(Frame, RefusesRowsOfAnotherTypeOrShapeThanTheColumn) {
@@ -131,9 +131,9 @@ TEST(Frame, RefusesRowsOfAnotherTypeOrShapeThanTheColumn) {
 TEST(Frame, RefusesTensorsThatAreNotOnTheCpu) {
   Frame frame(3);
   EXPECT_EQ(error_of([&] { frame.set("x", at::ones({3}, at::kMeta)); }),
-            "Frame::set: row column 'x' is on meta, a tensor on the CPU is needed");
+            "Frame::set: row column 'x' is on meta, needs a tensor on the CPU");
   EXPECT_EQ(error_of([&] { frame.set("x", numbers({1}), at::ones({1}, at::kMeta)); }),
-            "Frame::set: row column 'x' is on meta, a tensor on the CPU is needed");
+            "Frame::set: row column 'x' is on meta, needs a tensor on the CPU");
 }
 
 TEST(Frame, RefusesRowNumbersOutOfRangeOrWrittenTwice) {
@@ -149,11 +149,11 @@ TEST(Frame, RefusesRowNumbersOutOfRangeOrWrittenTwice) {
   EXPECT_EQ(error_of([&] {
               frame.set("x", numbers({1, 1}), numbers({5, 6}));
             }),
-            "Frame::set: rows holds 1 twice, each number once is needed");
+            "Frame::set: rows holds 1 twice, needs each number once");
   EXPECT_EQ(error_of([&] { frame.get("x", at::ones({2})); }),
-            "Frame::get: rows is Float [2], Long [count] on the CPU is needed");
+            "Frame::get: rows is Float [2], needs Long [count] on the CPU");
   EXPECT_EQ(error_of([&] { frame.get("x", at::Tensor()); }),
-            "Frame::get: rows is undefined, Long [count] on the CPU is needed");
+            "Frame::get: rows is undefined, needs Long [count] on the CPU");
 }
 
 }  // namespace

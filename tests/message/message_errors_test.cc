@@ -46,13 +46,13 @@ TEST_F(MessageErrors, NameNumbersThatTheGraphDoesNotHave) {
   EXPECT_EQ(error_of([&] {
               g.filter_edges(returns(at::Tensor()), numbers({1, 1}));
             }),
-            "filter_edges: edges holds 1 twice, each number once is needed");
+            "filter_edges: edges holds 1 twice, needs each number once");
   EXPECT_EQ(error_of([&] {
               g.apply_nodes(kNoColumns, at::ones({2, 2}, at::kLong));
             }),
-            "apply_nodes: nodes is Long [2, 2], Long [count] on the CPU is needed");
+            "apply_nodes: nodes is Long [2, 2], needs Long [count] on the CPU");
   EXPECT_EQ(error_of([&] { g.send_and_recv(at::ones({2}), {}, {}); }),
-            "send_and_recv: edges is Float [2], Long [count] on the CPU is needed");
+            "send_and_recv: edges is Float [2], needs Long [count] on the CPU");
 }
 
 TEST_F(MessageErrors, NameColumnsThatAreMissing) {
@@ -66,44 +66,44 @@ TEST_F(MessageErrors, NameTheReturnedShapeAndTheNeededShape) {
   EXPECT_EQ(error_of([&] {
               g.apply_nodes(returns(Columns{{"z", at::ones({2, 4})}}), numbers({1}));
             }),
-            "apply_nodes: the function returned 'z' as Float [2, 4] for 1 nodes, one row per node is needed");
+            "apply_nodes: the function returned 'z' as Float [2, 4] for 1 nodes, needs one row per node");
   EXPECT_EQ(error_of([&] {
               g.apply_edges(returns(Columns{{"z", at::Tensor()}}));
             }),
-            "apply_edges: the function returned 'z' as undefined for 9 edges, one row per edge is needed");
+            "apply_edges: the function returned 'z' as undefined for 9 edges, needs one row per edge");
   EXPECT_EQ(error_of([&] {
               g.update_all({returns(Columns{{"z", at::ones({})}})}, {});
             }),
-            "update_all: a message function returned 'z' as Float [] for 9 edges, one row per edge is needed");
+            "update_all: a message function returned 'z' as Float [] for 9 edges, needs one row per edge");
   EXPECT_EQ(error_of([&] {
               g.update_all({}, {returns(Columns{{"z", at::ones({4})}})});
             }),
-            "update_all: a reduce function returned 'z' as Float [4] for 3 nodes, one row per node is needed");
+            "update_all: a reduce function returned 'z' as Float [4] for 3 nodes, needs one row per node");
   EXPECT_EQ(error_of([&] {
               g.update_all({}, {}, returns(Columns{{"z", at::ones({4})}}));
             }),
-            "update_all: the node function returned 'z' as Float [4] for 3 nodes, one row per node is needed");
+            "update_all: the node function returned 'z' as Float [4] for 3 nodes, needs one row per node");
   EXPECT_EQ(error_of([&] { g.filter_nodes(returns(at::ones({3}))); }),
-            "filter_nodes: the predicate returned Float [3], Bool [3] is needed");
+            "filter_nodes: the predicate returned Float [3], needs Bool [3]");
   EXPECT_EQ(error_of([&] {
               g.filter_edges(returns(at::Tensor()), numbers({4, 5}));
             }),
-            "filter_edges: the predicate returned undefined, Bool [2] is needed");
+            "filter_edges: the predicate returned undefined, needs Bool [2]");
 }
 
 TEST_F(MessageErrors, NameTheEmptyFunction) {
   EXPECT_EQ(error_of([&] { g.apply_nodes(nullptr); }),
-            "apply_nodes: the function is empty, one that can be called is needed");
+            "apply_nodes: the function is empty, needs one that can be called");
   EXPECT_EQ(error_of([&] { g.apply_edges(EdgeFunction()); }),
-            "apply_edges: the function is empty, one that can be called is needed");
+            "apply_edges: the function is empty, needs one that can be called");
   EXPECT_EQ(error_of([&] { g.update_all({EdgeFunction()}, {}); }),
-            "update_all: a message function is empty, one that can be called is needed");
+            "update_all: a message function is empty, needs one that can be called");
   EXPECT_EQ(error_of([&] { g.send_and_recv(numbers({0}), {}, {NodeFunction()}); }),
-            "send_and_recv: a reduce function is empty, one that can be called is needed");
+            "send_and_recv: a reduce function is empty, needs one that can be called");
   EXPECT_EQ(error_of([&] { g.filter_nodes(nullptr); }),
-            "filter_nodes: the predicate is empty, one that can be called is needed");
+            "filter_nodes: the predicate is empty, needs one that can be called");
   EXPECT_EQ(error_of([&] { g.filter_edges(nullptr); }),
-            "filter_edges: the predicate is empty, one that can be called is needed");
+            "filter_edges: the predicate is empty, needs one that can be called");
 }
 
 TEST_F(MessageErrors, ListTheSentMessagesWhenAReductionReadsAnother) {
@@ -127,11 +127,11 @@ TEST_F(MessageErrors, NameAMessageSentTwiceAndAColumnWrittenTwice) {
   EXPECT_EQ(error_of([&] {
               g.update_all({copy_u("x", "m"), copy_e("y", "m")}, {});
             }),
-            "update_all: 'm' is sent twice, each name once is needed");
+            "update_all: 'm' is sent twice, needs each name once");
   EXPECT_EQ(error_of([&] {
               g.update_all({copy_u("x", "m")}, {sum("m", "z"), max("m", "z")});
             }),
-            "update_all: 'z' is written twice, each name once is needed");
+            "update_all: 'z' is written twice, needs each name once");
 }
 
 TEST_F(MessageErrors, NameTheColumnsThatAReduceFunctionReturnsDifferently) {
@@ -152,15 +152,15 @@ TEST_F(MessageErrors, NameTheColumnsThatAReduceFunctionReturnsDifferently) {
 
 TEST_F(MessageErrors, NameShapesThatDoNotAlign) {
   EXPECT_EQ(error_of([&] { g.apply_edges(u_mul_e("x", "y", "m")); }),
-            "u_mul_e: on the edges 'x' is [9, 2] and 'y' is [9, 2, 4], last dimensions of one size or 1 are needed");
+            "u_mul_e: on the edges 'x' is [9, 2] and 'y' is [9, 2, 4], needs last dimensions of one size or 1");
   g.ndata().set("wide", at::ones({3, 5}));
   EXPECT_EQ(error_of([&] { g.apply_edges(u_add_v("x", "wide", "m")); }),
-            "u_add_v: on the edges 'x' is [9, 2] and 'wide' is [9, 5], last dimensions of one size or 1 are needed");
+            "u_add_v: on the edges 'x' is [9, 2] and 'wide' is [9, 5], needs last dimensions of one size or 1");
   EXPECT_EQ(error_of([&] { g.apply_edges(u_dot_v("x", "wide", "m")); }),
-            "u_dot_v: on the edges 'x' is [9, 2] and 'wide' is [9, 5], a last dimension of one size is needed");
+            "u_dot_v: on the edges 'x' is [9, 2] and 'wide' is [9, 5], needs a last dimension of one size");
   g.ndata().set("flat", at::ones({3}));
   EXPECT_EQ(error_of([&] { g.apply_edges(u_dot_v("flat", "flat", "m")); }),
-            "u_dot_v: on the edges 'flat' is [9] and 'flat' is [9], a last dimension of one size is needed");
+            "u_dot_v: on the edges 'flat' is [9] and 'flat' is [9], needs a last dimension of one size");
   g.ndata().set("heads", at::ones({3, 2, 4}));
   g.ndata().set("more heads", at::ones({3, 3, 4}));
   EXPECT_EQ(
@@ -172,18 +172,18 @@ TEST_F(MessageErrors, NameShapesThatDoNotAlign) {
 TEST_F(MessageErrors, NameTheTypeOfAMessageThatCannotBeAveraged) {
   g.ndata().set("count", numbers({1, 2, 3}));
   EXPECT_EQ(error_of([&] { g.update_all({copy_u("count", "m")}, {mean("m", "z")}); }),
-            "mean: the message is Long [9], a floating type is needed");
+            "mean: the message is Long [9], needs a floating type");
 }
 
 TEST_F(MessageErrors, NameAnUnknownBuiltInKind) {
   EXPECT_EQ(error_of([&] {
               g.apply_edges(BuiltinMessage{static_cast<BuiltinMessage::Kind>(7), "x", "y", "m"});
             }),
-            "BuiltinMessage: kind is 7, one of the five that there are is needed");
+            "BuiltinMessage: kind is 7, needs one of the five that there are");
   EXPECT_EQ(error_of([&] {
               g.update_all({copy_u("x", "m")}, {BuiltinReduction{static_cast<BuiltinReduction::Kind>(7), "m", "z"}});
             }),
-            "BuiltinReduction: kind is 7, one of the three that there are is needed");
+            "BuiltinReduction: kind is 7, needs one of the three that there are");
 }
 
 TEST_F(MessageErrors, NameTheTypeAndShapeOfAColumnThatIsPartlyWritten) {

@@ -282,7 +282,7 @@ TEST(UpdateGraph, WithoutAnAttentionFunctionNeedsDotProductScores) {
   EncoderProblem problem;
 
   EXPECT_EQ(error_of([&] { model.update_graph(problem.graph, problem.edges, {}, {}); }),
-            "update_graph: score is additive, dot is needed; pass the layer's attention_func as the last argument");
+            "update_graph: score is additive, needs dot; pass the layer's attention_func as the last argument");
 }
 
 TEST(PreFunc, NamesTheLayersThatExist) {

@@ -42,7 +42,7 @@ void IntervalAllocator::free(Interval interval) {
 }
 
 std::vector<NodeIndex> DecodingSlots::assign(std::span<const std::int64_t> slots, std::span<const Tokens> inputs) {
-  check(slots.size() == inputs.size(), "{}::encode: there are {} slots for {} inputs, as many are needed", scorer_,
+  check(slots.size() == inputs.size(), "{}::encode: there are {} slots for {} inputs, needs as many", scorer_,
         slots.size(), inputs.size());
   for (const std::int64_t slot : slots) {
     check(slot >= 0, "{}::encode: a slot is {}, needs 0 or more", scorer_, slot);

@@ -166,7 +166,7 @@ TEST(TransformerScorer, NamesArgumentsThatDoNotFit) {
   EXPECT_EQ(error_of([&] { scorer.encode(std::vector<std::int64_t>{-1}, std::vector<Tokens>{{4}}); }),
             "TransformerScorer::encode: a slot is -1, needs 0 or more");
   EXPECT_EQ(error_of([&] { scorer.encode(std::vector<std::int64_t>{}, std::vector<Tokens>{{4}}); }),
-            "TransformerScorer::encode: there are 0 slots for 1 inputs, as many are needed");
+            "TransformerScorer::encode: there are 0 slots for 1 inputs, needs as many");
   EXPECT_EQ(error_of([&] { TransformerScorer(model, {.layer = 2}); }),
             "TransformerScorer: the layer whose attention is shown is 2, the model has 2, counted from 0");
   EXPECT_EQ(error_of([&] { TransformerScorer(model, {.head = -2}); }),

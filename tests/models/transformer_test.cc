@@ -251,7 +251,7 @@ TEST(Transformer, NeedsAPositionForEachToken) {
   EXPECT_EQ(error_of([&] {
               model.embed_input(Tokens{4, 5}, Tokens{0}, pass);
             }),
-            "Transformer: 2 tokens have 1 positions, one each is needed");
+            "Transformer: 2 tokens have 1 positions, needs one each");
 }
 
 TEST(Transformer, HasATableOfLearnedPositionsForEachSide) {

@@ -282,17 +282,17 @@ TEST(Linear, NamesArgumentsThatDoNotFit) {
   EXPECT_EQ(error_of([&] { linear(x, weight, at::zeros({3}).to(test_device())); }),
             "linear: bias is [3], needs to be [2]");
   EXPECT_EQ(error_of([&] { linear(x, weight.to(at::kBFloat16), no_bias); }),
-            "linear: weight has type BFloat16, but Float is needed where x has type Float");
+            "linear: weight has type BFloat16, needs Float where x has type Float");
   EXPECT_EQ(error_of([&] { linear(x.to(at::kLong), weight, no_bias); }),
-            "linear: x has type Long, but Float, BFloat16 or Double is needed");
+            "linear: x has type Long, needs Float, BFloat16 or Double");
   EXPECT_EQ(error_of([&] { linear(x, weight[0], no_bias); }),
-            "linear: weight is [5], but 2 dimensions are needed: outputs, inputs");
+            "linear: weight is [5], needs 2 dimensions: outputs, inputs");
   EXPECT_EQ(error_of([&] { linear(x, weight, no_bias, {.dropout = 1.0}); }),
-            "linear: dropout is 1, but at least 0 and less than 1 is needed");
+            "linear: dropout is 1, needs at least 0 and less than 1");
   EXPECT_EQ(error_of([&] {
               linear_group(x, std::vector<LinearWeights>{{weight, {}}, {at::Tensor(), {}}});
             }),
-            "linear_group: weight is undefined, but a tensor is needed");
+            "linear_group: weight is undefined, needs a tensor");
 }
 
 }  // namespace

@@ -281,11 +281,11 @@ TEST(ProjectedLoss, NamesArgumentsThatDoNotFit) {
             }),
             "projected_loss: state is [3, 5], needs a last dimension of 6");
   EXPECT_EQ(error_of([&] { projected_loss(state[0], weight, {}, labels_T); }),
-            "projected_loss: state is [5], but 2 dimensions are needed: tokens, size");
+            "projected_loss: state is [5], needs 2 dimensions: tokens, size");
   EXPECT_EQ(error_of([&] { projected_loss(state, weight, {}, labels_T + 4); }),
-            "projected_loss: labels hold 4, but logits have 4 words; 0 to 3 is needed");
+            "projected_loss: labels hold 4, but logits have 4 words, needs 0 to 3");
   EXPECT_EQ(error_of([&] { projected_loss(state, weight, {}, labels_T, {.smoothing = 2}); }),
-            "projected_loss: smoothing is 2, but 0 to 1 is needed");
+            "projected_loss: smoothing is 2, needs 0 to 1");
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ constexpr DTypeInfo kDTypes[] = {
 const DTypeInfo& dtype_info(DType dtype) { return kDTypes[static_cast<std::size_t>(dtype)]; }
 
 // A tensor of the header, and the range [begin, end) of the data that belongs to it.
-struct Entry {
+struct TensorEntry {
   TensorInfo tensor;
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
@@ -58,7 +58,7 @@ class HeaderReader {
     json_.expect_end();
   }
 
-  std::vector<Entry> entries;
+  std::vector<TensorEntry> entries;
   SafetensorsMetadata metadata;
 
  private:
@@ -82,7 +82,7 @@ class HeaderReader {
       json_.fail_at_value(fmt::format("the file has more than {0} tensors, needs at most {0}", detail::kMaxTensors));
     }
     const std::string quoted = quote(name);
-    Entry entry;
+    TensorEntry entry;
     entry.tensor.name = name;
     bool has_dtype = false;
     bool has_shape = false;
@@ -153,7 +153,7 @@ class HeaderReader {
     return {offsets[0], offsets[1]};
   }
 
-  void check_size(const Entry& entry, const std::string& quoted) const {
+  void check_size(const TensorEntry& entry, const std::string& quoted) const {
     const std::string what = fmt::format("{}: the size of {}", where_, quoted);
     std::uint64_t needed = 1;
     for (const std::int64_t dimension : entry.tensor.shape) {
@@ -169,9 +169,9 @@ class HeaderReader {
 };
 
 // Checks that the tensors lie one after another and fill the data without gaps or overlaps.
-void check_layout(const std::vector<Entry>& entries, std::uint64_t data_size, const std::string& where) {
+void check_layout(const std::vector<TensorEntry>& entries, std::uint64_t data_size, const std::string& where) {
   std::uint64_t end = 0;
-  for (const Entry& entry : entries) {
+  for (const TensorEntry& entry : entries) {
     check(entry.begin == end, "{}: {} begins at byte {} of the data, needs {}, where the tensor before it ends", where,
           quote(entry.tensor.name), entry.begin, end);
     end = entry.end;
@@ -288,14 +288,14 @@ SafetensorsFile::SafetensorsFile(std::string bytes, const std::string& where)
   reader.read();
 
   auto& entries = reader.entries;
-  std::stable_sort(entries.begin(), entries.end(), [](const Entry& left, const Entry& right) {
+  std::stable_sort(entries.begin(), entries.end(), [](const TensorEntry& left, const TensorEntry& right) {
     return std::pair(left.begin, left.end) < std::pair(right.begin, right.end);
   });
   const auto data = file.subspan(kLengthBytes + header_size);
   check_layout(entries, data.size(), where);
 
   tensors_.reserve(entries.size());
-  for (Entry& entry : entries) {
+  for (TensorEntry& entry : entries) {
     entry.tensor.bytes = data.subspan(entry.begin, entry.end - entry.begin);
     tensors_.push_back(std::move(entry.tensor));
   }

@@ -9,14 +9,14 @@
 namespace edgewise::kernels::gpu {
 
 /// The edges of a row in a tile: an interval of columns. A row that does not exist is empty.
-struct IntervalRow {
+struct RowInterval {
   int begin = 0;
   int end = 0;
   EdgeIndex first_edge = 0;
 
   EDGEWISE_DEVICE bool has(int column) const { return column >= begin && column < end; }
   EDGEWISE_DEVICE EdgeIndex edge(int column) const { return first_edge + (column - begin); }
-  EDGEWISE_DEVICE IntervalRow shifted(int count) const { return {begin - count, end - count, first_edge}; }
+  EDGEWISE_DEVICE RowInterval shifted(int count) const { return {begin - count, end - count, first_edge}; }
 
   template <int kColumns>
   EDGEWISE_DEVICE EdgeRange edges() const {
@@ -83,7 +83,7 @@ struct IntervalEdges {
         tile_keys(keys_of_tiles) {}
 
   /// Returns the row with sources as columns.
-  EDGEWISE_DEVICE IntervalRow row(int number) const {
+  EDGEWISE_DEVICE RowInterval row(int number) const {
     if (number >= num_destinations) return {};
     return {intervals[number].begin, intervals[number].end, row_begin[number]};
   }
@@ -92,7 +92,7 @@ struct IntervalEdges {
 
   /// Writes what blocks of sources read about a tile of rows. A collective of the warp.
   EDGEWISE_DEVICE void prepare_row_tile(int tile) const {
-    const IntervalRow of_lane = row(tile * kRowsOfTile + lane_index());
+    const RowInterval of_lane = row(tile * kRowsOfTile + lane_index());
     const KeyRange keys = keys_of_warp({of_lane.begin, of_lane.end});
     if (lane_index() == 0) tile_keys[tile] = keys;
   }
@@ -114,7 +114,7 @@ EDGEWISE_DEVICE void find_key_ranges(const IntervalEdges& edges, int first_node,
   const int lane = lane_index();
   KeyRange keys[2];
   for (int i = 0; i < 2; ++i) {
-    const IntervalRow row = edges.row(first_node + 2 * lane + i);
+    const RowInterval row = edges.row(first_node + 2 * lane + i);
     keys[i] = row.begin < row.end ? KeyRange{row.begin, row.end} : KeyRange{kNone, 0};
   }
   int end = Maximum()(keys[0].end, keys[1].end);        // the last one of all rows up to this lane's
@@ -157,7 +157,7 @@ template <class Layout, int kColumns>
 class IntervalRowTiles {
  public:
   using Tile = IntervalTile;
-  using Row = IntervalRow;
+  using Row = RowInterval;
   using Shared = KeyRanges;
 
   /// A collective of the block.
@@ -199,7 +199,7 @@ class IntervalRowTiles {
     const int end = end_of_range(tile);
     EDGEWISE_UNROLL
     for (int r = 0; r < Layout::kNodesOfLane; ++r) {
-      rows[r] = rows_[r].begin < end ? rows_[r].shifted(tile.column) : IntervalRow{};
+      rows[r] = rows_[r].begin < end ? rows_[r].shifted(tile.column) : RowInterval{};
     }
     if (!any_of_warp_.overlaps(tile.column, Minimum()(kColumns, end - tile.column))) return TileFill::kNone;
     const bool has_all = all_of_warp_.begin <= tile.column && all_of_warp_.end >= tile.column + kColumns;
@@ -214,7 +214,7 @@ class IntervalRowTiles {
 
   const Shared& shared_;
   int first_node_;
-  IntervalRow rows_[Layout::kNodesOfLane];
+  RowInterval rows_[Layout::kNodesOfLane];
   KeyRange any_of_warp_;  // from the first to the last key of the warp's rows
   KeyRange all_of_warp_;  // the keys of each of these rows
 };
@@ -224,7 +224,7 @@ class IntervalRowTiles {
 template <class Layout>
 class IntervalSourceTiles {
  public:
-  using Row = IntervalRow;
+  using Row = RowInterval;
   struct Shared {
     alignas(8) Interval intervals[2][kRowsOfTile];
     EdgeIndex first_edge[2][kRowsOfTile];

@@ -25,7 +25,7 @@ struct SparseForward {
 
   EDGEWISE_DEVICE void operator()() const {
     const HeadNode row = p.template head_node<kLanes>(rows.num_lists);
-    const EdgeList edges(rows, row.node);
+    const EdgesOfGroup edges(rows, row.node);
     const Quad query = Part::load(p.query, p.at(row), p.head_size);
     float sum[Part::kCount] = {};
     OnlineSoftmax softmax;  // its sum is of this lane's edges
@@ -81,7 +81,7 @@ struct SparseWeights {
 
   EDGEWISE_DEVICE void operator()() const {
     const HeadNode row = p.template head_node<kLanes>(rows.num_lists);
-    const EdgeList edges(rows, row.node);
+    const EdgesOfGroup edges(rows, row.node);
     const Quad query = Part::load(p.query, p.at(row), p.head_size);
     const int num_steps = edges.num_steps();
 
@@ -176,7 +176,7 @@ struct SparseBackwardRows {
 
   EDGEWISE_DEVICE void operator()() const {
     const HeadNode row = p.template head_node<kLanes>(rows.num_lists);
-    const EdgeList edges(rows, row.node);
+    const EdgesOfGroup edges(rows, row.node);
     const QuadPair own = load_pair<kLanes>(p, {p.query, grad_out}, p.at(row));
     const RowStatistics of_row = make_statistics(row, own.second);
     float sum[Part::kCount] = {};
@@ -227,7 +227,7 @@ struct SparseBackwardSources {
 
   EDGEWISE_DEVICE void operator()() const {
     const HeadNode source = p.template head_node<kLanes>(sources.num_lists);
-    const EdgeList edges(sources, source.node);
+    const EdgesOfGroup edges(sources, source.node);
     const QuadPair own = load_pair<kLanes>(p, {p.key, p.value}, p.at(source));
     float key_sum[Part::kCount] = {};
     float value_sum[Part::kCount] = {};

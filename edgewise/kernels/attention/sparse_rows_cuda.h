@@ -49,12 +49,12 @@ struct EdgeLists {
 };
 
 /// The edges that a group computes.
-struct EdgeList {
+struct EdgesOfGroup {
   const EdgeLists& lists;
   EdgeIndex begin = 0;
   EdgeIndex end = 0;
 
-  EDGEWISE_DEVICE EdgeList(const EdgeLists& all, NodeIndex list) : lists(all) {
+  EDGEWISE_DEVICE EdgesOfGroup(const EdgeLists& all, NodeIndex list) : lists(all) {
     if (list == kNoNode) return;
     begin = lists.begin[list];
     end = lists.begin[list + 1];

@@ -13,7 +13,7 @@ struct DropoutKernel {
   using Chunks = FlatChunks<kThreads, kChunks>;
   struct Shared {};
 
-  DropoutFactors factors;
+  DeviceDropoutFactors factors;
   std::int64_t count;
   const From* in;
   To* out;
@@ -37,7 +37,7 @@ template <typename From, typename To>
 void dropout(const Dropout& dropout, std::int64_t count, const From* in, To* out, device::Stream stream) {
   gpu::with_width(count, [&](auto is_wide) {
     using Kernel = gpu::DropoutKernel<From, To, is_wide>;
-    launch(Kernel{gpu::DropoutFactors(dropout), count, in, out}, Kernel::Chunks::num_blocks(count), stream);
+    launch(Kernel{gpu::DeviceDropoutFactors(dropout), count, in, out}, Kernel::Chunks::num_blocks(count), stream);
   });
 }
 

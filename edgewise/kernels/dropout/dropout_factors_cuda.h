@@ -11,9 +11,10 @@
 namespace edgewise::kernels::gpu {
 
 /// Computes the factors of the values of a flat array on the device: value i has word i % 4 of Philox block i / 4.
-class DropoutFactors {
+class DeviceDropoutFactors {
  public:
-  explicit DropoutFactors(const Dropout& dropout) : rule_(dropout), seed_(dropout.seed), stream_(dropout.stream) {}
+  explicit DeviceDropoutFactors(const Dropout& dropout)
+      : rule_(dropout), seed_(dropout.seed), stream_(dropout.stream) {}
 
   EDGEWISE_DEVICE bool is_identity() const { return rule_.is_identity(); }
   EDGEWISE_DEVICE float scale() const { return rule_.scale(); }

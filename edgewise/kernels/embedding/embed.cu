@@ -19,8 +19,8 @@ struct EmbedForwardKernel {
   struct Shared {};
 
   EmbedForward<float> p;
-  DropoutFactors factors;
-  DropoutFactors word_factors;
+  DeviceDropoutFactors factors;
+  DeviceDropoutFactors word_factors;
 
   EDGEWISE_DEVICE void operator()() const {
     const Strips strip(p.size);
@@ -62,8 +62,8 @@ struct EmbedBackwardKernel {
 
   EmbedBackward<float> p;
   TokenGroupsView groups;
-  DropoutFactors factors;
-  DropoutFactors word_factors;
+  DeviceDropoutFactors factors;
+  DeviceDropoutFactors word_factors;
 
   EDGEWISE_DEVICE void operator()() const {
     const Strips strip(p.size);
@@ -88,7 +88,7 @@ template <typename T>
 void embed_forward(const EmbedForward<T>& p, device::Stream stream) {
   gpu::with_width(p.size, [&](auto is_wide) {
     using Kernel = gpu::EmbedForwardKernel<is_wide>;
-    launch(Kernel{p, gpu::DropoutFactors(p.dropout), gpu::DropoutFactors(p.word_dropout)},
+    launch(Kernel{p, gpu::DeviceDropoutFactors(p.dropout), gpu::DeviceDropoutFactors(p.word_dropout)},
            Kernel::Strips::num_blocks(p.num_tokens, p.size), stream);
   });
 }
@@ -97,7 +97,7 @@ template <typename T>
 void embed_backward(const EmbedBackward<T>& p, const TokenGroupsView& groups, device::Stream stream) {
   gpu::with_width(p.size, [&](auto is_wide) {
     using Kernel = gpu::EmbedBackwardKernel<is_wide>;
-    launch(Kernel{p, groups, gpu::DropoutFactors(p.dropout), gpu::DropoutFactors(p.word_dropout)},
+    launch(Kernel{p, groups, gpu::DeviceDropoutFactors(p.dropout), gpu::DeviceDropoutFactors(p.word_dropout)},
            Kernel::Strips::num_blocks(groups.num_groups, p.size), stream);
   });
 }

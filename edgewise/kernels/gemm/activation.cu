@@ -21,7 +21,7 @@ struct ActivationPass {
   const X* x;
   T* out;
   std::int64_t count;
-  DropoutFactors dropout;
+  DeviceDropoutFactors dropout;
 
   EDGEWISE_DEVICE void operator()() const {
     const std::int64_t begin = std::int64_t{block_index()} * kValuesOfBlock;
@@ -46,7 +46,7 @@ void activate(const ActivationForward<X, T>& p, device::Stream stream) {
   gpu::with_activation(p.activation, [&](auto activation) {
     using Kernel = gpu::ActivationPass<X, T, activation>;
     const std::int64_t num_blocks = (p.count + Kernel::kValuesOfBlock - 1) / Kernel::kValuesOfBlock;
-    launch(Kernel{p.x, p.out, p.count, gpu::DropoutFactors(p.dropout)}, static_cast<int>(num_blocks), stream);
+    launch(Kernel{p.x, p.out, p.count, gpu::DeviceDropoutFactors(p.dropout)}, static_cast<int>(num_blocks), stream);
   });
 }
 

@@ -94,7 +94,7 @@ EDGEWISE_DEVICE float activation_derivative(float x) {
 /// Applies the dropout of a flat array to the values of `columns` of a row, whose first one is value `begin` of the
 /// array.
 template <class Columns>
-EDGEWISE_DEVICE void apply_dropout(const DropoutFactors& dropout, std::int64_t begin, const Columns& columns,
+EDGEWISE_DEVICE void apply_dropout(const DeviceDropoutFactors& dropout, std::int64_t begin, const Columns& columns,
                                    float (&value)[Columns::kSize]) {
   if constexpr (Columns::kSize == 1) {
     value[0] *= dropout.one(begin + columns.first);

@@ -50,7 +50,7 @@ struct ActivationGradientChunk {
   float* chunk_sums;  // [chunks, O], or null
   std::int64_t rows;
   int columns;
-  DropoutFactors dropout;
+  DeviceDropoutFactors dropout;
 
   int num_blocks() const { return static_cast<int>(gradient_workspace_size(rows, num_panels())); }
 
@@ -162,7 +162,7 @@ void launch_gradient(const ActivationGradient<T>& p, float* workspace, device::S
       .chunk_sums = p.grad_bias == nullptr ? nullptr : workspace,
       .rows = p.rows,
       .columns = static_cast<int>(p.columns),
-      .dropout = DropoutFactors(p.dropout)};
+      .dropout = DeviceDropoutFactors(p.dropout)};
   launch(kernel, kernel.num_blocks(), stream);
 }
 

@@ -259,16 +259,16 @@ void sum_part(const Gemm<T, float>& p, const OutputTile& part) {
 }
 
 /// The numbers of parts that the rows and the columns of the result are divided into.
-struct Grid {
+struct PartGrid {
   std::int64_t row_parts, column_parts;
 };
 
 /// Returns the grid with the fewest rows and columns to pack per part.
-Grid choose_grid(std::int64_t rows, std::int64_t columns, std::int64_t parts) {
-  Grid best = {1, parts};
-  const auto packed_size = [&](const Grid& grid) { return rows / grid.row_parts + columns / grid.column_parts; };
+PartGrid choose_grid(std::int64_t rows, std::int64_t columns, std::int64_t parts) {
+  PartGrid best = {1, parts};
+  const auto packed_size = [&](const PartGrid& grid) { return rows / grid.row_parts + columns / grid.column_parts; };
   for (std::int64_t row_parts = 2; row_parts <= parts; ++row_parts) {
-    const Grid grid = {row_parts, parts / row_parts};
+    const PartGrid grid = {row_parts, parts / row_parts};
     if (parts % row_parts == 0 && packed_size(grid) < packed_size(best)) best = grid;
   }
   return best;
@@ -291,7 +291,7 @@ void sum_outer_products(const Gemm<T, float>& p) {
   constexpr std::int64_t kGrain = 1 << 18;  // multiplications per part, at least
   const std::int64_t parts = std::clamp<std::int64_t>(p.rows * p.columns * p.depth / kGrain, 1, num_threads());
   const std::int64_t panels = divide_up(p.columns, kPanelColumns);
-  const Grid grid = choose_grid(p.rows, p.columns, parts);
+  const PartGrid grid = choose_grid(p.rows, p.columns, parts);
   parallel_for(grid.row_parts * grid.column_parts, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       const std::int64_t row = i / grid.column_parts;

@@ -227,14 +227,16 @@ void write_values(const Sum* sums, const OutputBlock& to) {
 
 /// The rows of the left side, as block kernels need them.
 template <typename Left>
-struct LeftSide {
+struct NarrowLeftSide {
   const Left* rows;
   std::int64_t stride;  // elements
 };
 
-LeftSide<float> prepare_left_side(const PanelProduct<float>& p, AlignedBuffer& /*buffer*/) { return {p.a, p.a_stride}; }
+NarrowLeftSide<float> prepare_left_side(const PanelProduct<float>& p, AlignedBuffer& /*buffer*/) {
+  return {p.a, p.a_stride};
+}
 
-LeftSide<float> prepare_left_side(const PanelProduct<BFloat16>& p, AlignedBuffer& buffer) {
+NarrowLeftSide<float> prepare_left_side(const PanelProduct<BFloat16>& p, AlignedBuffer& buffer) {
   auto* rows = buffer.elements<float>(p.rows * p.depth);
   for (std::int64_t row = 0; row < p.rows; ++row) {
     const BFloat16* from = p.a + row * p.a_stride;
@@ -245,7 +247,7 @@ LeftSide<float> prepare_left_side(const PanelProduct<BFloat16>& p, AlignedBuffer
 }
 
 /// Converts the rows to 16 bits and appends a zero to each if the depth is odd.
-LeftSide<std::int16_t> prepare_left_side(const PanelProduct<std::int8_t>& p, AlignedBuffer& buffer) {
+NarrowLeftSide<std::int16_t> prepare_left_side(const PanelProduct<std::int8_t>& p, AlignedBuffer& buffer) {
   const std::int64_t stride = p.depth + p.depth % 2;
   auto* rows = buffer.elements<std::int16_t>(p.rows * stride);
   for (std::int64_t row = 0; row < p.rows; ++row) {

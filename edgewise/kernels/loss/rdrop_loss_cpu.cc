@@ -43,7 +43,7 @@ namespace edgewise::kernels::HWY_NAMESPACE {
 namespace {
 
 /// Sums over the tokens of a row, where x = logit - maximum and d = (x of the first row) - (x of the second row).
-struct Sums {
+struct RdropSums {
   float x = 0;
   float exp_x = 0;
   float exp_x_d = 0;  // sum of exp(x) * d
@@ -51,7 +51,7 @@ struct Sums {
 
 /// Replaces the logits of both rows by exp(x), and writes d to `difference`.
 template <typename Gradient>
-void exponentiate(const PairOfRows<Gradient>& p, const float (&maximum)[2], Sums (&sums)[2]) {
+void exponentiate(const PairOfRows<Gradient>& p, const float (&maximum)[2], RdropSums (&sums)[2]) {
   const FloatTag d;
   float* first = p.logits(0);
   float* second = p.logits(1);
@@ -160,7 +160,7 @@ void compute_pair(const PairOfRows<Gradient>& p) {
     p.problem.is_correct[p.row(side)] = label_x[side] == 0 && find_maximum(logits, label) < maximum[side];
   }
 
-  Sums sums[2];
+  RdropSums sums[2];
   exponentiate(p, maximum, sums);
   float factor[2];
   float mean[2];

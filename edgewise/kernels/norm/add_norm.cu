@@ -15,7 +15,7 @@ struct AddDropoutKernel {
   struct Shared {};
 
   AddDropout<X, Y> p;
-  DropoutFactors factors;
+  DeviceDropoutFactors factors;
 
   EDGEWISE_DEVICE void operator()() const {
     Floats4 x[kChunks];
@@ -48,7 +48,7 @@ struct AddNormForwardKernel {
 
   AddNormForward<X, Y, N> p;
   FloatNormFormula formula;
-  DropoutFactors factors;
+  DeviceDropoutFactors factors;
 
   EDGEWISE_DEVICE void operator()() const {
     Shared& shared = shared_memory<Shared>();
@@ -126,7 +126,7 @@ template <typename X, typename Y>
 void add_dropout(const AddDropout<X, Y>& p, device::Stream stream) {
   gpu::with_width(p.count, [&](auto is_wide) {
     using Kernel = gpu::AddDropoutKernel<X, Y, is_wide>;
-    launch(Kernel{p, gpu::DropoutFactors(p.dropout)}, Kernel::Chunks::num_blocks(p.count), stream);
+    launch(Kernel{p, gpu::DeviceDropoutFactors(p.dropout)}, Kernel::Chunks::num_blocks(p.count), stream);
   });
 }
 
@@ -136,8 +136,8 @@ void add_norm_forward(const AddNormForward<X, Y, N>& p, device::Stream stream) {
     using Lanes = decltype(lanes);
     using Kernel = gpu::AddNormForwardKernel<X, Y, N, Lanes, is_wide>;
     const std::int64_t num_blocks = (p.num_rows + Lanes::kGroups - 1) / Lanes::kGroups;
-    launch(Kernel{p, gpu::FloatNormFormula(p.formula), gpu::DropoutFactors(p.dropout)}, static_cast<int>(num_blocks),
-           stream);
+    launch(Kernel{p, gpu::FloatNormFormula(p.formula), gpu::DeviceDropoutFactors(p.dropout)},
+           static_cast<int>(num_blocks), stream);
   });
 }
 

@@ -25,7 +25,7 @@ struct AddNormBackwardKernel {
 
   AddNormBackward<X, Y, N> p;
   FloatNormFormula formula;
-  DropoutFactors factors;
+  DeviceDropoutFactors factors;
   std::int64_t rows_of_part;
   float* part_sums;  // [parts, 2, M]
 
@@ -174,7 +174,8 @@ void add_norm_backward(const AddNormBackward<X, Y, N>& p, float* workspace, devi
   const AddNormParts parts(p.num_rows);
   gpu::with_row_lanes(p.size, [&](auto lanes, auto is_wide) {
     using Kernel = gpu::AddNormBackwardKernel<X, Y, N, decltype(lanes), is_wide>;
-    launch(Kernel{p, gpu::FloatNormFormula(p.formula), gpu::DropoutFactors(p.dropout), parts.rows_of_part, workspace},
+    launch(Kernel{p, gpu::FloatNormFormula(p.formula), gpu::DeviceDropoutFactors(p.dropout), parts.rows_of_part,
+                  workspace},
            static_cast<int>(parts.num_parts), stream);
   });
   const gpu::SumNormParts sum = {workspace, parts.num_parts, p.size, p.grad_gain, p.grad_bias};

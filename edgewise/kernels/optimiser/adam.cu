@@ -14,9 +14,9 @@ struct AdamKernel {
   static constexpr int kThreads = 256;
   using Chunks = FlatChunks<kThreads, 1>;
   struct Shared {};
-  static_assert(AdamUpdate::kFlagged % kChunk == 0);
+  static_assert(AdamArguments::kFlagged % kChunk == 0);
 
-  AdamUpdate p;
+  AdamArguments p;
   AdamFactors factors;
 
   EDGEWISE_DEVICE void operator()() const {
@@ -27,7 +27,7 @@ struct AdamKernel {
     Floats4 mean = load_chunk<kIsWide>(p.mean + first, count);
     Floats4 variance = load_chunk<kIsWide>(p.variance + first, count);
     Floats4 value = load_chunk<kIsWide>(p.value + first, count);
-    const bool is_matrix = p.is_matrix != nullptr && p.is_matrix[first / AdamUpdate::kFlagged] != 0;
+    const bool is_matrix = p.is_matrix != nullptr && p.is_matrix[first / AdamArguments::kFlagged] != 0;
     const float divisor = *p.divisor;
     if (!(divisor - divisor == 0)) return;  // not finite
 
@@ -144,7 +144,7 @@ struct DivideByNormKernel {
 
 }  // namespace gpu
 
-void adam_update(const AdamUpdate& p, device::Stream stream) {
+void adam_update(const AdamArguments& p, device::Stream stream) {
   gpu::with_width(p.count, [&](auto is_wide) {
     using Kernel = gpu::AdamKernel<is_wide>;
     launch(Kernel{p, AdamFactors(p)}, Kernel::Chunks::num_blocks(p.count), stream);

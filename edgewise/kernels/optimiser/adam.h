@@ -18,7 +18,7 @@ namespace edgewise::kernels {
 ///     value    -= learning_rate / (1 - beta1^step) · mean / (sqrt(variance) / sqrt(1 - beta2^step) + epsilon)
 ///
 /// A divisor that is not finite leaves all arrays as they are.
-struct AdamUpdate {
+struct AdamArguments {
   static constexpr std::int64_t kFlagged = 16;  // elements that share a flag of is_matrix
 
   float* value;                   // [N]
@@ -38,9 +38,9 @@ struct AdamUpdate {
   std::int64_t step;  // from 1
 };
 
-/// The factors of AdamUpdate, computed in double and rounded once.
+/// The factors of AdamArguments, computed in double and rounded once.
 struct AdamFactors {
-  explicit AdamFactors(const AdamUpdate& p);
+  explicit AdamFactors(const AdamArguments& p);
 
   float mean_weight;  // 1 - beta1
   float beta2;
@@ -61,7 +61,7 @@ struct AdamFactors {
 ///
 /// All pointers of these functions are to memory of the device, and those to arrays are multiples of 16 bytes. Each
 /// result has the same bits in every run and on every device.
-void adam_update(const AdamUpdate& p, device::Stream stream);
+void adam_update(const AdamArguments& p, device::Stream stream);
 
 inline constexpr std::int64_t kSquaresOfPart = 8192;
 
@@ -83,13 +83,13 @@ struct DivideByNorm {
   double* norm;      // or null
 };
 
-/// Begins to compute the divisor of AdamUpdate in `stream`.
+/// Begins to compute the divisor of AdamArguments in `stream`.
 void divide_by_norm(const DivideByNorm& p, device::Stream stream);
 
 namespace reference {
 
 /// Has the order and the fused operations of ATen's _fused_adamw_ for AVX2, and its bits.
-void adam_update(const AdamUpdate& p);
+void adam_update(const AdamArguments& p);
 
 }  // namespace reference
 }  // namespace edgewise::kernels

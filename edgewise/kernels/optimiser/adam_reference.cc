@@ -5,7 +5,7 @@
 
 namespace edgewise::kernels {
 
-AdamFactors::AdamFactors(const AdamUpdate& p)
+AdamFactors::AdamFactors(const AdamArguments& p)
     : mean_weight(static_cast<float>(1.0 - p.beta1)),
       beta2(static_cast<float>(p.beta2)),
       square_weight(static_cast<float>(1.0 - p.beta2)),
@@ -24,13 +24,13 @@ float interpolate(float from, float to, float weight) {
 
 }  // namespace
 
-void adam_update(const AdamUpdate& p) {
+void adam_update(const AdamArguments& p) {
   const AdamFactors factors(p);
   const float divisor = *p.divisor;
   if (!std::isfinite(divisor)) return;
   for (std::int64_t i = 0; i < p.count; ++i) {
     const float gradient = p.gradient[i] / divisor;
-    const bool is_matrix = p.is_matrix != nullptr && p.is_matrix[i / AdamUpdate::kFlagged] != 0;
+    const bool is_matrix = p.is_matrix != nullptr && p.is_matrix[i / AdamArguments::kFlagged] != 0;
     const float value = is_matrix ? p.value[i] * factors.decay : p.value[i];
     p.mean[i] = interpolate(p.mean[i], gradient, factors.mean_weight);
     p.variance[i] = std::fma(factors.square_weight * gradient, gradient, p.variance[i] * factors.beta2);

@@ -147,7 +147,7 @@ std::vector<std::string> read_sentences(const std::string& path, std::string_vie
     check_utf8(reader, line, caller);
     if (!line.empty()) sentences.push_back(line);
   }
-  check(!sentences.empty(), "{}: {} has no sentence, at least one is needed", caller, path);
+  check(!sentences.empty(), "{}: {} has no sentence, needs at least one", caller, path);
   return sentences;
 }
 

@@ -73,7 +73,7 @@ NgramMatches match_ngrams(const NgramUnits& hypothesis, const NgramUnits& refere
 void check_segments(std::string_view caller, std::span<const std::string> hypotheses,
                     std::span<const std::string> references) {
   check(hypotheses.size() == references.size(),
-        "{}: hypotheses have {} lines, but references have {}; one line each is needed", caller, hypotheses.size(),
+        "{}: hypotheses have {} lines, but references have {}, needs one line each", caller, hypotheses.size(),
         references.size());
   check(!hypotheses.empty(), "{}: hypotheses have 0 lines, need at least one", caller);
   check_lines(caller, "hypotheses", hypotheses);

@@ -25,13 +25,13 @@ constexpr const char* kLoad = "load_vocabulary";
 bool is_part_of_word(char32_t code_point) { return is_letter(code_point) || is_mark(code_point); }
 
 /// A run of letters, and whether it is the first word of a sentence.
-struct Word {
+struct CasedWord {
   std::string_view text;
   bool is_first = false;
 };
 
-std::vector<Word> find_words(std::string_view text) {
-  std::vector<Word> words;
+std::vector<CasedWord> find_words(std::string_view text) {
+  std::vector<CasedWord> words;
   std::size_t begin = 0;
   bool is_inside = false;
   bool is_first = true;
@@ -138,7 +138,7 @@ SentenceCase SentenceCase::learn(CaseKind kind, std::span<const std::string> sen
   if (kind != CaseKind::kTruecase) return learned;
   std::unordered_map<std::string, std::int64_t> counts;
   for (const std::string& sentence : sentences) {
-    for (const Word& word : find_words(sentence)) {
+    for (const CasedWord& word : find_words(sentence)) {
       if (!word.is_first) ++counts[std::string(word.text)];
     }
   }

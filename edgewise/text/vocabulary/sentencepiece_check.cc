@@ -230,7 +230,7 @@ class ModelCheck {
     });
     check_text(piece);
     const auto [first, is_new] = index_of_.emplace(piece.text, pieces_.size());
-    if (!is_new) fail_at_piece("is {}, which piece {} is too; each is needed once", quote(piece.text), first->second);
+    if (!is_new) fail_at_piece("is {}, which piece {} is too, needs each once", quote(piece.text), first->second);
     pieces_.push_back(std::move(piece));
   }
 

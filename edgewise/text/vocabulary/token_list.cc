@@ -258,7 +258,7 @@ TokenIndex::TokenIndex(TokenList list, std::string_view where) : list_(std::move
   for (std::size_t i = 0; i < list_.tokens.size(); ++i) {
     const auto [first, is_new] = token_of_.emplace(list_.tokens[i], static_cast<std::int64_t>(i));
     if (!is_new) {
-      fail("{}: token {} is {}, which token {} is too; each is needed once", where, i, quote(list_.tokens[i]),
+      fail("{}: token {} is {}, which token {} is too, needs each once", where, i, quote(list_.tokens[i]),
            first->second);
     }
   }

@@ -179,7 +179,7 @@ void parse_tokens(Lines& lines, std::string_view name, std::size_t num_lines, Vo
     }
     const auto [first, is_new] = line_of.emplace(file.tokens.back(), lines.number());
     if (!is_new) {
-      fail("{}: {} has {} again, which line {} has; each token is needed once", kFileCaller, place,
+      fail("{}: {} has {} again, which line {} has, needs each token once", kFileCaller, place,
            quote(file.tokens.back()), first->second);
     }
   }

@@ -48,7 +48,7 @@ class Problem {
   Problem(std::int64_t count, const Options& options)
       : options_(options),
         gradient_(normal_numbers<float>(count, 4)),
-        is_matrix_(random_indices<std::uint8_t>(count / AdamUpdate::kFlagged + 1, 2, 5)) {
+        is_matrix_(random_indices<std::uint8_t>(count / AdamArguments::kFlagged + 1, 2, 5)) {
     for (float& g : gradient_) g *= 50;
   }
 
@@ -79,8 +79,8 @@ class Problem {
   }
 
  private:
-  AdamUpdate update(float* value, const float* gradient, float* mean, float* variance, float* divided_gradient,
-                    BFloat16* value_bf16, const std::uint8_t* is_matrix, const float* divisor) const {
+  AdamArguments update(float* value, const float* gradient, float* mean, float* variance, float* divided_gradient,
+                       BFloat16* value_bf16, const std::uint8_t* is_matrix, const float* divisor) const {
     return {.value = value,
             .gradient = gradient,
             .mean = mean,

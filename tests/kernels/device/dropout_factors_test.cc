@@ -9,8 +9,8 @@
 namespace edgewise::kernels {
 namespace {
 
-TEST(DropoutFactors, AreThoseOfTheReferenceForAnyFourValues) {
-  const gpu::DropoutFactors factors({0.5, 1, 2});
+TEST(DeviceDropoutFactors, AreThoseOfTheReferenceForAnyFourValues) {
+  const gpu::DeviceDropoutFactors factors({0.5, 1, 2});
   std::vector<float> expected(40, 1.0f);
   reference::dropout({0.5, 1, 2}, 40, expected.data(), expected.data());
   for (std::int64_t first = 0; first < 36; ++first) {

@@ -251,7 +251,7 @@ TEST_F(LineReaderTest, ReportsWhyAFileCannotBeRead) {
 TEST_F(LineReaderTest, ReadSentencesSkipsEmptyLines) {
   EXPECT_THAT(read_sentences(directory.write("file", "\na\n\nb c\n"), "inspect"), ElementsAre("a", "b c"));
   EXPECT_THAT(error_of([&] { read_sentences(directory.write("file", "\n\n"), "inspect"); }),
-              HasSubstr("file has no sentence, at least one is needed"));
+              HasSubstr("file has no sentence, needs at least one"));
 }
 
 TEST_F(LineReaderTest, ReadSentencesNamesTheLineThatIsNotUtf8) {

@@ -136,7 +136,7 @@ TEST(Metrics, ErrorsNameArgumentsThatDoNotFit) {
   const Lines bad = {"a", "b\xFF"};
 
   EXPECT_EQ(error_of([&] { bleu(one, two); }),
-            "bleu: hypotheses have 1 lines, but references have 2; one line each is needed");
+            "bleu: hypotheses have 1 lines, but references have 2, needs one line each");
   EXPECT_EQ(error_of([&] { bleu(none, none); }), "bleu: hypotheses have 0 lines, need at least one");
   EXPECT_EQ(error_of([&] { bleu(bad, two); }), "bleu: hypotheses[1] has a byte at 1 that is not UTF-8, needs UTF-8");
   EXPECT_EQ(error_of([&] { chrf(two, bad); }), "chrf: references[1] has a byte at 1 that is not UTF-8, needs UTF-8");

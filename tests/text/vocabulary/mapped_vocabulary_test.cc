@@ -147,7 +147,7 @@ TEST(TokenIndex, ErrorsNameValuesThatDoNotFit) {
   EXPECT_EQ(error_of_list([](TokenList& list) { list.tokens[3] = "\xFF"; }),
             "load_vocabulary: v: token 3 is \"\\xff\", needs UTF-8");
   EXPECT_EQ(error_of_list([](TokenList& list) { list.tokens[3] = "a"; }),
-            "load_vocabulary: v: token 3 is \"a\", which token 2 is too; each is needed once");
+            "load_vocabulary: v: token 3 is \"a\", which token 2 is too, needs each once");
   EXPECT_EQ(error_of_list([](TokenList& list) { list.rules.special.padding = 6; }),
             "load_vocabulary: v: padding has the number 6, needs 0 to 5");
   EXPECT_EQ(error_of_list([](TokenList& list) { list.rules.special.begin = -1; }),

@@ -274,7 +274,7 @@ TEST(SentencePieceCheck, ErrorsNameInvalidPieces) {
   EXPECT_EQ(error_of_pieces(specials + piece("a\0b"s)),
             "load_vocabulary: m: piece 4 is \"a\\u0000b\", needs UTF-8 without NUL");
   EXPECT_EQ(error_of_pieces(specials + piece("a") + piece("a")),
-            "load_vocabulary: m: piece 5 is \"a\", which piece 4 is too; each is needed once");
+            "load_vocabulary: m: piece 5 is \"a\", which piece 4 is too, needs each once");
   EXPECT_EQ(error_of_pieces(specials + piece("a", PieceType::kNormal, kInfinity)),
             "load_vocabulary: m: piece 4 has a score that is no finite number, needs one");
   EXPECT_EQ(error_of_pieces(specials + piece("a", static_cast<PieceType>(7))),

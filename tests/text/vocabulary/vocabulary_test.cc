@@ -159,9 +159,9 @@ TEST(VocabularyFile, ParseChecksEachLine) {
             "load_vocabulary: vocabulary.txt:3 has \"a\", needs <unknown>: the first four tokens are <pad>, <unknown>, "
             "<begin>, <end>");
   EXPECT_EQ(error_of_vocabulary(kHeader + kSpecialLines + "a\na\n"),
-            "load_vocabulary: vocabulary.txt:7 has \"a\" again, which line 6 has; each token is needed once");
+            "load_vocabulary: vocabulary.txt:7 has \"a\" again, which line 6 has, needs each token once");
   EXPECT_EQ(error_of_vocabulary(kHeader + kSpecialLines + "<end>\n"),
-            "load_vocabulary: vocabulary.txt:6 has \"<end>\" again, which line 5 has; each token is needed once");
+            "load_vocabulary: vocabulary.txt:6 has \"<end>\" again, which line 5 has, needs each token once");
   EXPECT_EQ(error_of_vocabulary(kHeader + kSpecialLines + "a\xFF\n"),
             "load_vocabulary: vocabulary.txt:6 has \"a\\xff\", needs UTF-8");
   EXPECT_EQ(error_of_vocabulary(kHeader + kSpecialLines + "\n"),
