@@ -15,11 +15,11 @@
 
 #include "edgewise/base/threads.h"
 #include "edgewise/data/batches.h"
+#include "edgewise/data/corpus.h"
 #include "edgewise/data/encode.h"
-#include "edgewise/data/synthetic.h"
 #include "edgewise/models/transformer.h"
 #include "edgewise/ops/loss.h"
-#include "edgewise/train/local_adam.h"
+#include "edgewise/train/adam.h"
 #include "edgewise/train/schedule.h"
 
 using namespace edgewise;

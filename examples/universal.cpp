@@ -14,13 +14,13 @@
 
 #include "edgewise/base/threads.h"
 #include "edgewise/data/batches.h"
+#include "edgewise/data/corpus.h"
 #include "edgewise/data/encode.h"
-#include "edgewise/data/synthetic.h"
+#include "edgewise/models/layer_stacks.h"
 #include "edgewise/models/universal_transformer.h"
-#include "edgewise/models/update_graph.h"
 #include "edgewise/nn/message_attention.h"
 #include "edgewise/ops/loss.h"
-#include "edgewise/train/local_adam.h"
+#include "edgewise/train/adam.h"
 #include "edgewise/train/schedule.h"
 
 using namespace edgewise;

@@ -7,7 +7,7 @@
 #include "edgewise/apps/runtime/shared_options.h"
 #include "edgewise/apps/runtime/standard_streams.h"
 #include "edgewise/base/files/json.h"
-#include "edgewise/base/peak_memory.h"
+#include "edgewise/base/memory.h"
 #include "edgewise/base/threads.h"
 #include "edgewise/benchmark/decoding_bench.h"
 #include "edgewise/device/choose_gpu.h"

@@ -12,7 +12,7 @@
 #include "edgewise/apps/runtime/standard_streams.h"
 #include "edgewise/base/config/config.h"
 #include "edgewise/base/files/files.h"
-#include "edgewise/base/files/listed_directory.h"
+#include "edgewise/base/files/manifest.h"
 #include "edgewise/base/files/safetensors.h"
 #include "edgewise/nn/serialize.h"
 #include "edgewise/pictures/sentence_steps.h"

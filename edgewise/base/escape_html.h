@@ -11,6 +11,23 @@ enum class HtmlTextPlace { kContent, kAttribute };
 
 /// Writes text so that HTML and XML show it: `&`, `<`, `>` and, in an attribute, `"` become references. The form for an
 /// attribute is also right between tags.
-std::string escape_html(std::string_view text, HtmlTextPlace place = HtmlTextPlace::kAttribute);
+inline std::string escape_html(std::string_view text, HtmlTextPlace place = HtmlTextPlace::kAttribute) {
+  std::string escaped;
+  escaped.reserve(text.size());
+  for (const char c : text) {
+    if (c == '&') {
+      escaped += "&amp;";
+    } else if (c == '<') {
+      escaped += "&lt;";
+    } else if (c == '>') {
+      escaped += "&gt;";
+    } else if (c == '"' && place == HtmlTextPlace::kAttribute) {
+      escaped += "&quot;";
+    } else {
+      escaped += c;
+    }
+  }
+  return escaped;
+}
 
 }  // namespace edgewise

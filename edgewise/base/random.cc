@@ -38,8 +38,6 @@ std::uint64_t RandomStream::next_u64() {
   return low | std::uint64_t{next_u32()} << 32;
 }
 
-double RandomStream::uniform() { return static_cast<double>(next_u64() >> 11) * 0x1p-53; }
-
 double RandomStream::normal() {
   // 1 - uniform() is never 0, whose logarithm is infinite. Box and Muller's second number is discarded, so that each
   // call draws the same number of words.

@@ -42,7 +42,7 @@ class RandomStream {
   std::uint64_t next_u64();
 
   /// Draws from [0, 1), in steps of 2^-53.
-  double uniform();
+  double uniform() { return static_cast<double>(next_u64() >> 11) * 0x1p-53; }
 
   /// Draws from the standard normal distribution (Box and Muller 1958).
   double normal();

@@ -25,12 +25,6 @@ std::string Sha256::finish() {
   return digits;
 }
 
-std::string Sha256::digits_so_far() const {
-  Sha256 copy;
-  EVP_MD_CTX_copy_ex(copy.context_.get(), context_.get());
-  return copy.finish();
-}
-
 std::string sha256(std::string_view bytes) {
   Sha256 sum;
   sum.update(bytes);

@@ -19,9 +19,6 @@ class Sha256 {
   /// Returns 64 lower-case hexadecimal digits. Call it last, once.
   std::string finish();
 
-  /// Returns the digits of the bytes so far; others may follow.
-  std::string digits_so_far() const;
-
  private:
   std::shared_ptr<evp_md_ctx_st> context_;
 };

@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "edgewise/base/error.h"
-#include "edgewise/base/median.h"
 #include "edgewise/base/random.h"
+#include "edgewise/base/sorting.h"
 #include "edgewise/benchmark/device_limits.h"
 #include "edgewise/graph/builders.h"
 #include "edgewise/graph/relation_ops.h"

@@ -12,8 +12,8 @@
 
 #include "edgewise/base/background.h"
 #include "edgewise/base/error.h"
-#include "edgewise/base/median.h"
 #include "edgewise/base/random.h"
+#include "edgewise/base/sorting.h"
 #include "edgewise/base/threads.h"
 #include "edgewise/models/sequence_model.h"
 #include "edgewise/nn/serialize.h"

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "edgewise/benchmark/training_bench.h"
-#include "edgewise/options/precision.h"
+#include "edgewise/options/layer_options.h"
 
 namespace edgewise {
 

@@ -10,14 +10,13 @@
 #include <utility>
 
 #include "edgewise/base/error.h"
-#include "edgewise/base/median.h"
-#include "edgewise/base/peak_memory.h"
+#include "edgewise/base/memory.h"
 #include "edgewise/base/random.h"
+#include "edgewise/base/sorting.h"
 #include "edgewise/experiment/translation_task.h"
-#include "edgewise/models/training_flops.h"
+#include "edgewise/models/model_costs.h"
 #include "edgewise/text/corpus/parallel_text.h"
 #include "edgewise/train/device.h"
-#include "edgewise/train/tensor_memory.h"
 #include "edgewise/train/updater.h"
 
 namespace edgewise {

@@ -45,7 +45,7 @@ LossTrend loss_trend(std::span<const double> losses);
 struct TrainingBench {
   double seconds = 0.0;            // time of all timed steps
   std::int64_t output_tokens = 0;  // tokens in the timed steps
-  double flops = 0.0;              // the model's flops in the timed steps (training_flops.h)
+  double flops = 0.0;              // the model's flops in the timed steps (models/model_costs.h)
   double median_step = 0.0;        // seconds
   std::int64_t peak_memory = 0;    // bytes, of the process on the CPU up to the last step
   std::int64_t peak_tensors = 0;   // bytes of the tensors on the device, with parameters, gradients and moments

@@ -14,7 +14,6 @@
 #include "edgewise/base/checked.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/files/files.h"
-#include "edgewise/base/files/regular_file.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/convert/byte_reader.h"
 

@@ -8,7 +8,7 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/files/files.h"
-#include "edgewise/base/sort_unique.h"
+#include "edgewise/base/sorting.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/convert/json_settings.h"
 #include "edgewise/convert/neutral_settings.h"

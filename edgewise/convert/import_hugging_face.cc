@@ -3,7 +3,7 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/files/files.h"
-#include "edgewise/base/sort_unique.h"
+#include "edgewise/base/sorting.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/convert/hugging_face_config.h"
 #include "edgewise/convert/hugging_face_vocabulary.h"

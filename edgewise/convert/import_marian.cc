@@ -4,7 +4,7 @@
 #include <iterator>
 #include <utility>
 
-#include "edgewise/base/config/parse_number.h"
+#include "edgewise/base/config/fields.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/convert/imported_model.h"

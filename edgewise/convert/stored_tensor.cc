@@ -8,7 +8,7 @@
 
 #include "edgewise/base/bfloat16.h"
 #include "edgewise/base/checked.h"
-#include "edgewise/base/float16.h"
+#include "edgewise/base/files/stored_parameters.h"
 #include "edgewise/base/utf8.h"
 
 namespace edgewise {

@@ -6,7 +6,7 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/files/files.h"
-#include "edgewise/base/sort_unique.h"
+#include "edgewise/base/sorting.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/text/vocabulary/mapped_vocabulary.h"
 

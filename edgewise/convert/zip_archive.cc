@@ -9,9 +9,9 @@
 #include <functional>
 #include <utility>
 
-#include "edgewise/base/available_memory.h"
 #include "edgewise/base/checked.h"
 #include "edgewise/base/error.h"
+#include "edgewise/base/memory.h"
 #include "edgewise/base/utf8.h"
 
 namespace edgewise {

@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "edgewise/base/files/regular_file.h"
+#include "edgewise/base/files/files.h"
 
 namespace edgewise {
 

@@ -5,7 +5,7 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/random.h"
-#include "edgewise/data/source_share.h"
+#include "edgewise/data/pair_source.h"
 
 namespace edgewise {
 namespace {

@@ -9,11 +9,12 @@
 #include <vector>
 
 #include "edgewise/base/error.h"
+#include "edgewise/base/random.h"
 #include "edgewise/base/stop_request.h"
 #include "edgewise/data/epoch_window.h"
 #include "edgewise/data/pair_source.h"
 #include "edgewise/graph/batch.h"
-#include "edgewise/options/batch_options.h"
+#include "edgewise/options/data_options.h"
 
 namespace edgewise {
 
@@ -65,8 +66,9 @@ class BatchStream {
   BatchTokens largest_batch(const std::function<double(const BatchTokens&)>& cost) const;
 
  private:
+  /// Returns whether the pairs of window_ are all pairs of every epoch.
+  bool has_all_pairs() const { return window_.num_windows == 1 && source_->is_same_every_epoch(); }
   EpochWindow load(std::int64_t epoch, std::int64_t window) const;
-  bool has_all_pairs() const;
   void prefetch_window();
   EpochWindow take_window(std::int64_t epoch, std::int64_t window);
   void advance_window(std::int64_t done);
@@ -89,5 +91,57 @@ std::vector<BatchTokens> sizes_in_order(std::span<const TokenPair> pairs, const 
 /// StopException if `stop` is set before the end.
 std::vector<Batch> batches_in_order(std::span<const TokenPair> pairs, const BatchOptions& options,
                                     const StopRequest* stop = nullptr);
+
+/// Replaces the positions of a training batch by random positions below `options.positions_below`, drawn for each pair.
+/// A longer pair keeps its positions. Costs O(positions_below) per pair for spread positions, else O(tokens).
+///
+/// A model trained on sentences of up to 40 tokens never gets position 41, unless training positions are random:
+///
+///     shifted   o, o + 1, o + 2, … with o random (Dehghani et al. 2019, "Universal Transformers", section 3.1)
+///     spread    sorted random numbers from a random range (after Ruoss et al. 2023, "Randomized positional encodings
+///               boost length generalization of Transformers", section 3). The paper draws from all numbers, in tests
+///               too. Here positions count from 0 outside training, so training must include neighbouring positions
+///
+/// Token i of the input and token i of the output get the same position.
+void draw_positions(Batch& batch, const BatchOptions& options, RandomStream& random);
+
+/// Prepares the next batch of a stream in a thread while the caller uses the present batch. If the system refuses to
+/// start a thread, the calling thread prepares the batch. After the first next(), callers must not use the stream
+/// itself. Not thread-safe.
+class BatchPrefetcher {
+ public:
+  /// The stream must outlive the prefetcher.
+  explicit BatchPrefetcher(BatchStream& stream);
+  BatchPrefetcher(const BatchPrefetcher&) = delete;
+  BatchPrefetcher& operator=(const BatchPrefetcher&) = delete;
+  ~BatchPrefetcher();
+
+  /// Returns the next batch, and waits until it is ready. Throws the errors of its preparation.
+  Batch next();
+
+  /// Returns the position after the batches that next() returned; prefetched batches do not count.
+  BatchPosition position() const { return state_.position; }
+  std::int64_t batches_per_epoch() const { return state_.batches_per_epoch; }
+
+  /// Continues at a position of the stream; throws Error as BatchStream::seek does.
+  void seek(BatchPosition position);
+
+ private:
+  struct StreamState {
+    BatchPosition position;
+    std::int64_t batches_per_epoch = 0;
+  };
+  struct Prefetched {
+    Batch batch;
+    StreamState state_after;
+  };
+
+  StreamState stream_state() const;
+  void prefetch();
+
+  BatchStream& stream_;
+  StreamState state_;
+  std::future<Prefetched> next_;
+};
 
 }  // namespace edgewise

@@ -118,6 +118,16 @@ PackedPairs read_all(const PairSource& source, const std::vector<Visit>& visits,
   return pairs;
 }
 
+/// Puts each pair into one batch, pairs of similar length together, and shuffles the batches. `options.tokens` limits
+/// both the inputs and the outputs of a batch. The plan is a function of the arguments. O(pairs · log pairs).
+BatchPlan plan_batches(std::span<const PairLengths> pairs, const BatchOptions& options, RandomStream random) {
+  PairNumbers order = list_numbers(pairs.size());
+  random.shuffle(order);
+  BatchPlan batches = cut_into_batches(pairs, sort_within_buckets(pairs, order, options), options);
+  random.shuffle(batches);
+  return batches;
+}
+
 }  // namespace
 
 void check_batch_options(const char* caller, const BatchOptions& options) {
@@ -126,14 +136,6 @@ void check_batch_options(const char* caller, const BatchOptions& options) {
         options.tokens, options.sentences, options.bucket, options.window);
   check(options.tokens > 0 || options.sentences > 0,
         "{}: options limit neither tokens nor sentences, needs a limit; set batch.tokens or batch.sentences", caller);
-}
-
-BatchPlan plan_batches(std::span<const PairLengths> pairs, const BatchOptions& options, RandomStream random) {
-  PairNumbers order = list_numbers(pairs.size());
-  random.shuffle(order);
-  BatchPlan batches = cut_into_batches(pairs, sort_within_buckets(pairs, order, options), options);
-  random.shuffle(batches);
-  return batches;
 }
 
 BatchPlan plan_in_order(std::span<const PairLengths> pairs, const BatchOptions& options) {
@@ -163,8 +165,6 @@ std::vector<std::int64_t> PackedPairs::tokens_of(std::size_t side) const {
   const auto begin = tokens_.begin();
   return {begin + static_cast<std::ptrdiff_t>(begin_of(side)), begin + static_cast<std::ptrdiff_t>(ends_[side])};
 }
-
-TokenPair PackedPairs::at(std::size_t number) const { return {tokens_of(2 * number), tokens_of(2 * number + 1)}; }
 
 std::vector<PairLengths> PackedPairs::lengths() const {
   std::vector<PairLengths> lengths;

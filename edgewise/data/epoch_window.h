@@ -10,8 +10,7 @@
 #include "edgewise/base/random.h"
 #include "edgewise/data/pair_source.h"
 #include "edgewise/graph/batch.h"
-#include "edgewise/graph/pair_graphs.h"
-#include "edgewise/options/batch_options.h"
+#include "edgewise/options/data_options.h"
 
 namespace edgewise {
 
@@ -20,10 +19,6 @@ using BatchPlan = std::vector<std::vector<std::int64_t>>;
 
 /// Throws Error, beginning with `caller`, for negative options and for options without a limit of tokens or sentences.
 void check_batch_options(const char* caller, const BatchOptions& options);
-
-/// Puts each pair into one batch, pairs of similar length together, and shuffles the batches. `options.tokens` limits
-/// both the inputs and the outputs of a batch. The plan is a function of the arguments. O(pairs · log pairs).
-BatchPlan plan_batches(std::span<const PairLengths> pairs, const BatchOptions& options, RandomStream random);
 
 /// Puts each pair into one batch and keeps the order of the pairs.
 BatchPlan plan_in_order(std::span<const PairLengths> pairs, const BatchOptions& options);
@@ -38,7 +33,7 @@ class PackedPairs {
   void reserve(double pairs);
 
   std::size_t size() const { return ends_.size() / 2; }
-  TokenPair at(std::size_t number) const;
+  TokenPair at(std::size_t number) const { return {tokens_of(2 * number), tokens_of(2 * number + 1)}; }
 
   /// Returns the numbers of encoder nodes and decoder nodes of each pair.
   std::vector<PairLengths> lengths() const;

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/device/choose_gpu.h"
 
-#include "edgewise/base/config/parse_number.h"
+#include <string_view>
+#include <vector>
+
+#include "edgewise/base/config/fields.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/utf8.h"
 

@@ -20,8 +20,8 @@
 #include <string_view>
 
 #include "edgewise/base/ascii.h"
-#include "edgewise/base/available_memory.h"
 #include "edgewise/base/cgroup.h"
+#include "edgewise/base/memory.h"
 #include "edgewise/base/processor_set.h"
 #include "edgewise/kernels/gemm/gemm.h"
 #include "edgewise/kernels/gemm/gemm_onednn.h"

@@ -5,7 +5,6 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/files/files.h"
-#include "edgewise/base/files/regular_file.h"
 #include "edgewise/experiment/run_record.h"
 
 namespace edgewise {

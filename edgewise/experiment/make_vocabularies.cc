@@ -11,10 +11,11 @@
 #include "edgewise/base/error.h"
 #include "edgewise/base/files/directory.h"
 #include "edgewise/base/files/files.h"
-#include "edgewise/base/files/listed_directory.h"
+#include "edgewise/base/files/manifest.h"
 #include "edgewise/distributed/agreement.h"
-#include "edgewise/text/vocabulary/cased_vocabulary.h"
-#include "edgewise/text/vocabulary/vocabulary_names.h"
+#include "edgewise/distributed/process_group.h"
+#include "edgewise/text/vocabulary/sentence_case.h"
+#include "edgewise/text/vocabulary/vocabulary_file.h"
 #include "edgewise/translate/model_files.h"
 
 namespace edgewise {

@@ -10,7 +10,7 @@
 #include "edgewise/base/config/config.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/files/files.h"
-#include "edgewise/base/median.h"
+#include "edgewise/base/sorting.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/options/experiment.h"
 #include "edgewise/translate/model_files.h"

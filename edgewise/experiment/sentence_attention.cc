@@ -6,11 +6,11 @@
 #include <charconv>
 #include <span>
 
-#include "edgewise/base/available_memory.h"
 #include "edgewise/base/error.h"
+#include "edgewise/base/memory.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/models/model_attention.h"
-#include "edgewise/models/model_memory.h"
+#include "edgewise/models/model_costs.h"
 
 namespace edgewise {
 namespace {

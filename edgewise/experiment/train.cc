@@ -7,8 +7,8 @@
 #include <chrono>
 #include <memory>
 
-#include "edgewise/base/available_memory.h"
 #include "edgewise/base/files/files.h"
+#include "edgewise/base/memory.h"
 #include "edgewise/base/sha256.h"
 #include "edgewise/distributed/agreement.h"
 #include "edgewise/experiment/attention_log.h"
@@ -17,9 +17,9 @@
 #include "edgewise/experiment/training_doubts.h"
 #include "edgewise/experiment/translation_task.h"
 #include "edgewise/kernels/gemm/gemm.h"
-#include "edgewise/models/model_memory.h"
+#include "edgewise/models/model_costs.h"
 #include "edgewise/nn/serialize.h"
-#include "edgewise/train/run_lock.h"
+#include "edgewise/train/run_files.h"
 #include "edgewise/train/tensorboard.h"
 
 namespace edgewise {

@@ -11,7 +11,6 @@
 #include "edgewise/graph/node_count.h"
 #include "edgewise/graph/numbering.h"
 #include "edgewise/graph/relation_ops.h"
-#include "edgewise/graph/sort_edges.h"
 
 namespace edgewise {
 namespace {

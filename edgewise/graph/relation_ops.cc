@@ -8,7 +8,6 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/graph/node_count.h"
-#include "edgewise/graph/sort_edges.h"
 
 namespace edgewise {
 namespace {
@@ -238,6 +237,18 @@ Relation join(std::span<const Relation> parts) {
   check_node_count(num_destinations, "join: the number of destinations of all parts");
   return are_intervals ? join_intervals(parts, num_sources, num_destinations)
                        : join_rows(parts, num_sources, num_destinations);
+}
+
+std::vector<EdgeIndex> sort_edges(std::span<const EdgeIndex> edges, EdgeIndex num_edges, std::string_view function) {
+  for (std::size_t i = 0; i < edges.size(); ++i) {
+    check(edges[i] >= 0 && edges[i] < num_edges, "{}: edges[{}] is {}, needs a number in [0, {})", function, i,
+          edges[i], num_edges);
+  }
+  std::vector<EdgeIndex> sorted(edges.begin(), edges.end());
+  if (!std::ranges::is_sorted(sorted)) std::ranges::sort(sorted);
+  const auto twice = std::ranges::adjacent_find(sorted);
+  if (twice != sorted.end()) fail("{}: edges has number {} twice, needs each number at most once", function, *twice);
+  return sorted;
 }
 
 }  // namespace edgewise

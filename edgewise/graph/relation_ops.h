@@ -2,12 +2,14 @@
 #pragma once
 
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "edgewise/graph/relation.h"
 
 // Functions that make new relations. Results have the interval form if possible. The functions throw Error for a row or
 // edge number that the relation does not have.
+
 namespace edgewise {
 
 /// A relation with all edges reversed. Edge r of `relation` is edge `edge[r]` of the original relation; within a row,
@@ -40,5 +42,8 @@ Relation unite(const Relation& a, const Relation& b);
 /// Joins relations into one relation without edges between the parts: the node and edge numbers of part i are shifted
 /// by the sizes of the parts before it. O(rows) if all have the interval form, else O(edges).
 Relation join(std::span<const Relation> parts);
+
+/// Sorts edge numbers. Throws Error, which begins with `function`, for duplicates and numbers outside [0, num_edges).
+std::vector<EdgeIndex> sort_edges(std::span<const EdgeIndex> edges, EdgeIndex num_edges, std::string_view function);
 
 }  // namespace edgewise

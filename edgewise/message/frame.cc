@@ -6,11 +6,9 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/message/describe.h"
-#include "edgewise/message/numbers.h"
+#include "edgewise/message/rows.h"
 
 namespace edgewise {
-
-bool Frame::has(std::string_view name) const { return columns_.contains(name); }
 
 void Frame::check_has(std::string_view caller, std::string_view name) const {
   check(has(name), "{}: {} column '{}' is missing, the columns are {}", caller, row_name_, name,

@@ -19,7 +19,7 @@ class Frame {
 
   std::int64_t num_rows() const { return num_rows_; }
   const std::string& row_name() const { return row_name_; }
-  bool has(std::string_view name) const;
+  bool has(std::string_view name) const { return columns_.contains(name); }
 
   /// Throws Error, which lists the existing columns, when the column is missing.
   const at::Tensor& get(std::string_view name) const;

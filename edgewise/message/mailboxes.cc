@@ -7,7 +7,7 @@
 #include <map>
 #include <span>
 
-#include "edgewise/message/numbers.h"
+#include "edgewise/message/rows.h"
 
 namespace edgewise {
 namespace {

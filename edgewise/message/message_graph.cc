@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "edgewise/message/calls.h"
-#include "edgewise/message/numbers.h"
+#include "edgewise/message/rows.h"
 
 namespace edgewise {
 namespace {

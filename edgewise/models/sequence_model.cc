@@ -5,9 +5,9 @@
 
 #include <utility>
 
-#include "edgewise/base/available_memory.h"
 #include "edgewise/base/error.h"
-#include "edgewise/models/model_memory.h"
+#include "edgewise/base/memory.h"
+#include "edgewise/models/model_costs.h"
 #include "edgewise/models/transformer.h"
 #include "edgewise/models/universal_transformer.h"
 

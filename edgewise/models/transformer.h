@@ -9,9 +9,7 @@
 
 #include "edgewise/graph/batch.h"
 #include "edgewise/message/message_graph.h"
-#include "edgewise/models/decoder.h"
-#include "edgewise/models/encoder.h"
-#include "edgewise/models/update_graph.h"
+#include "edgewise/models/layer_stacks.h"
 #include "edgewise/models/vocabulary_layers.h"
 #include "edgewise/nn/embedding.h"
 #include "edgewise/options/transformer_options.h"

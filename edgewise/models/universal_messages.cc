@@ -9,8 +9,8 @@
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 
+#include "edgewise/models/layer_stacks.h"
 #include "edgewise/models/universal_transformer.h"
-#include "edgewise/models/update_graph.h"
 #include "edgewise/nn/message_attention.h"
 
 namespace edgewise {

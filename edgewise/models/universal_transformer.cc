@@ -2,7 +2,6 @@
 #include "edgewise/models/universal_transformer.h"
 
 #include <ATen/TensorOperators.h>
-#include <ATen/core/Tensor.h>
 #include <ATen/ops/cat.h>
 
 #include <vector>

@@ -15,8 +15,7 @@
 #include "edgewise/base/config/fields.h"
 #include "edgewise/base/random.h"
 #include "edgewise/ops/dropout.h"
-#include "edgewise/options/layer_kinds.h"
-#include "edgewise/options/precision.h"
+#include "edgewise/options/layer_options.h"
 
 // A layer is a struct whose tensors are its parameters. It lists its parameters and its inner layers once:
 //

@@ -16,6 +16,7 @@
 #include "edgewise/ops/checks.h"
 #include "edgewise/ops/dropout_kernel.h"
 #include "edgewise/ops/operation.h"
+#include "edgewise/options/layer_options.h"
 
 // Shapes: T = rows, in any number of dimensions, M = features.
 namespace edgewise {

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "edgewise/ops/dropout.h"
-#include "edgewise/options/layer_kinds.h"
+#include "edgewise/options/layer_options.h"
 
 // Residual connection, dropout and norm between two sublayers. Shapes: T = tokens, M = model size.
 namespace edgewise {

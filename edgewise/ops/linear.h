@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "edgewise/ops/dropout.h"
-#include "edgewise/options/layer_kinds.h"
+#include "edgewise/options/layer_options.h"
 
 // Shapes: T = tokens, I = inputs, O = outputs.
 namespace edgewise {

@@ -2,7 +2,6 @@
 #include "edgewise/options/experiment.h"
 
 #include <algorithm>
-#include <string>
 
 #include "edgewise/base/config/config.h"
 #include "edgewise/base/files/files.h"

@@ -5,7 +5,6 @@
 #include <span>
 #include <string>
 
-#include "edgewise/options/batch_options.h"
 #include "edgewise/options/data_options.h"
 #include "edgewise/options/train_options.h"
 #include "edgewise/options/transformer_options.h"

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "edgewise/base/config/fields.h"
-#include "edgewise/options/precision.h"
+#include "edgewise/options/layer_options.h"
 
 namespace edgewise {
 

@@ -8,7 +8,7 @@
 #include <span>
 
 #include "edgewise/base/error.h"
-#include "edgewise/base/sort_unique.h"
+#include "edgewise/base/sorting.h"
 #include "edgewise/experiment/translation_model.h"
 #include "edgewise/text/corpus/line_reader.h"
 

@@ -8,7 +8,7 @@
 #include "edgewise/base/error.h"
 #include "edgewise/base/escape_html.h"
 #include "edgewise/base/utf8.h"
-#include "edgewise/graph/pair_graphs.h"
+#include "edgewise/graph/batch.h"
 #include "edgewise/pictures/pictures.h"
 #include "edgewise/viz/page.h"
 #include "edgewise/viz/svg.h"

@@ -8,7 +8,7 @@
 #include "edgewise/base/files/json.h"
 #include "edgewise/experiment/run_record.h"
 #include "edgewise/experiment/translation_model.h"
-#include "edgewise/graph/pair_graphs.h"
+#include "edgewise/graph/batch.h"
 #include "edgewise/pictures/pictures.h"
 #include "edgewise/pictures/sentence_steps.h"
 #include "edgewise/text/corpus/line_reader.h"

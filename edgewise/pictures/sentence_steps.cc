@@ -3,12 +3,14 @@
 
 #include <fmt/format.h>
 
-#include "edgewise/base/available_memory.h"
+#include <utility>
+
 #include "edgewise/base/error.h"
 #include "edgewise/base/files/json.h"
+#include "edgewise/base/memory.h"
 #include "edgewise/data/batches.h"
 #include "edgewise/experiment/evaluate.h"
-#include "edgewise/models/model_memory.h"
+#include "edgewise/models/model_costs.h"
 
 namespace edgewise {
 namespace {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "edgewise/options/layer_kinds.h"
+#include "edgewise/options/layer_options.h"
 
 // Position vectors (positional encodings) of `size` dimensions j, each of which has the sine or the cosine of an angle:
 //

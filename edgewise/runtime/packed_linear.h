@@ -13,7 +13,7 @@
 #include "edgewise/kernels/gemm/row_product.h"
 #include "edgewise/kernels/loss/logits_tile.h"
 #include "edgewise/kernels/simd/scratch.h"
-#include "edgewise/options/layer_kinds.h"
+#include "edgewise/options/layer_options.h"
 #include "edgewise/runtime/weight_matrix.h"
 
 // Matrix products with packed weights, and their operands and results, in buffers that are reused from step to step. T

@@ -7,7 +7,7 @@
 
 #include "edgewise/base/files/safetensors.h"
 #include "edgewise/base/stop_request.h"
-#include "edgewise/options/precision.h"
+#include "edgewise/options/layer_options.h"
 #include "edgewise/options/transformer_options.h"
 #include "edgewise/search/scorer.h"
 

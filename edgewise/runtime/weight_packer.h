@@ -12,7 +12,7 @@
 
 #include "edgewise/base/files/safetensors.h"
 #include "edgewise/base/stop_request.h"
-#include "edgewise/options/layer_kinds.h"
+#include "edgewise/options/layer_options.h"
 #include "edgewise/runtime/weight_matrix.h"
 #include "edgewise/runtime/weights.h"
 

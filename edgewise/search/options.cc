@@ -2,9 +2,8 @@
 #include "edgewise/search/options.h"
 
 #include <algorithm>
-#include <array>
 
-#include "edgewise/base/config/option_rules.h"
+#include "edgewise/base/config/config.h"
 #include "edgewise/base/error.h"
 
 namespace edgewise {

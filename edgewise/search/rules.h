@@ -7,7 +7,6 @@
 #include <span>
 #include <vector>
 
-#include "edgewise/search/extension.h"
 #include "edgewise/search/hypothesis.h"
 #include "edgewise/search/options.h"
 

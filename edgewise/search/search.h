@@ -23,10 +23,10 @@ namespace edgewise {
 // token they have. Among equals the earlier hypothesis wins, then the likelier token, then the lower token. A
 // token of log-probability -inf is chosen only if there is no other. A beam of 1 is greedy search.
 //
-// With `stop_loops`, a beam search whose best output contains a loop (loops.h) ends, and the input is searched once
-// more from the beginning: in this search, no phrase occurs more often in a row than one in the input. Its result is
-// the result of the sentence, whatever it is. The first search ends as soon as each hypothesis contains a loop, which
-// changes no result. Other kinds of search, and BeamRules::kHuggingFace, have no such check: samples keep their
+// With `stop_loops`, a beam search whose best output contains a loop (restrictions.h) ends, and the input is searched
+// once more from the beginning: in this search, no phrase occurs more often in a row than one in the input. Its result
+// is the result of the sentence, whatever it is. The first search ends as soon as each hypothesis contains a loop,
+// which changes no result. Other kinds of search, and BeamRules::kHuggingFace, have no such check: samples keep their
 // distribution.
 //
 // Beam search with BeamRules::kHuggingFace gives the outputs of generate() in transformers 5, for models of others

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "edgewise/base/config/fields.h"
-#include "edgewise/base/config/parse_number.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/sha256.h"
 #include "edgewise/base/utf8.h"

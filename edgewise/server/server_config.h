@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "edgewise/base/config/fields.h"
+#include "edgewise/options/layer_options.h"
 #include "edgewise/server/http_server.h"
 #include "edgewise/translate/translation_engine.h"
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "edgewise/base/ascii.h"
-#include "edgewise/base/config/parse_number.h"
+#include "edgewise/base/config/fields.h"
 #include "edgewise/base/utf8.h"
 
 namespace edgewise {

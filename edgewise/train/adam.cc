@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/train/adam.h"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/_fused_adamw.h>
 #include <ATen/ops/full.h>
+#include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <span>
 
@@ -13,7 +16,6 @@
 #include "edgewise/ops/backend.h"
 #include "edgewise/ops/device_copies.h"
 #include "edgewise/ops/tensor_parts.h"
-#include "edgewise/train/adam_plain.h"
 
 namespace edgewise {
 namespace {
@@ -33,6 +35,30 @@ bool uses_plain_update(const at::Tensor& values) {
 FlatRange intersect(const FlatRange& left, const FlatRange& right) {
   const std::int64_t begin = std::max(left.begin, right.begin);
   return {begin, std::max<std::int64_t>(std::min(left.end(), right.end()) - begin, 0)};
+}
+
+/// The numbers of an update. `divisor` is fp32 and `is_skipped` bool, both on the device of the arrays.
+struct AdamUpdate {
+  std::int64_t step;  // from 1
+  double learning_rate;
+  double weight_decay;
+  at::Tensor divisor;
+  at::Tensor is_skipped;  // if true, the arrays stay as they are
+};
+
+/// Defines the update of Adam in plain ATen, for any device.
+void update_plain(const AdamArrays& arrays, const AdamUpdate& update, const AdamOptions& options) {
+  const auto assign = [&](const at::Tensor& to, const at::Tensor& from) {
+    to.copy_(at::where(update.is_skipped, to, from));
+  };
+  const auto step = static_cast<double>(update.step);
+  assign(arrays.gradients, arrays.gradients / update.divisor);
+  assign(arrays.means, options.beta1 * arrays.means + (1.0 - options.beta1) * arrays.gradients);
+  assign(arrays.variances, options.beta2 * arrays.variances + (1.0 - options.beta2) * arrays.gradients.square());
+  const at::Tensor mean = arrays.means / (1.0 - std::pow(options.beta1, step));
+  const at::Tensor deviation = (arrays.variances / (1.0 - std::pow(options.beta2, step))).sqrt();
+  assign(arrays.values, arrays.values * (1.0 - update.learning_rate * update.weight_decay) -
+                            update.learning_rate * mean / (deviation + options.epsilon));
 }
 
 }  // namespace

@@ -9,8 +9,7 @@
 #include <utility>
 
 #include "edgewise/base/error.h"
-#include "edgewise/base/files/file_system.h"
-#include "edgewise/base/files/regular_file.h"
+#include "edgewise/base/files/files.h"
 
 namespace edgewise {
 namespace {

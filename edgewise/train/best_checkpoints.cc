@@ -10,7 +10,7 @@
 #include "edgewise/base/config/config.h"
 #include "edgewise/base/files/directory.h"
 #include "edgewise/base/files/files.h"
-#include "edgewise/base/files/listed_directory.h"
+#include "edgewise/base/files/manifest.h"
 
 namespace edgewise {
 namespace {

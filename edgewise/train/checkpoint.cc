@@ -2,25 +2,23 @@
 #include "edgewise/train/checkpoint.h"
 
 #include <ATen/ops/linalg_vector_norm.h>
+#include <ATen/ops/zeros_like.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
 #include <system_error>
-#include <vector>
 
 #include "edgewise/base/config/config.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/files/directory.h"
 #include "edgewise/base/files/file_system.h"
 #include "edgewise/base/files/files.h"
-#include "edgewise/base/files/listed_directory.h"
-#include "edgewise/base/files/regular_file.h"
+#include "edgewise/base/files/manifest.h"
 #include "edgewise/base/files/safetensors.h"
 #include "edgewise/distributed/agreement.h"
 #include "edgewise/nn/serialize.h"
-#include "edgewise/train/best_checkpoints.h"
 
 namespace edgewise {
 namespace {
@@ -117,6 +115,27 @@ void load_last(const fs::path& run, bool is_averaged, const FlatParameters& para
   if (is_averaged && tensors.averages.defined()) load(tensors.of_model(parameters), last, kModelFile);
 }
 
+/// Returns arrays to fill for scatter_tensors.
+TrainingTensors allocate_tensors(const CheckpointObjects& objects) {
+  const ProcessGroup& processes = objects.pieces.processes();
+  if (processes.size() == 1) return gather_tensors(objects);
+  if (processes.rank() != 0) return {};
+  const at::Tensor& values = objects.parameters.values();
+  return {.values = values,
+          .means = at::zeros_like(values),
+          .variances = at::zeros_like(values),
+          .averages = objects.average == nullptr ? at::Tensor() : at::zeros_like(values)};
+}
+
+/// Copies the tensors of process 0 to the arrays of all processes, the averages only with `has_averages`.
+void scatter_tensors(const TrainingTensors& tensors, const CheckpointObjects& objects, bool has_averages) {
+  const OwnedPieces& pieces = objects.pieces;
+  pieces.processes().broadcast(objects.parameters.values(), 0);
+  pieces.scatter(tensors.means, objects.adam.means());
+  pieces.scatter(tensors.variances, objects.adam.variances());
+  if (has_averages) pieces.scatter(tensors.averages, objects.average->averages());
+}
+
 std::uint64_t directory_size(const fs::path& directory) {
   std::uint64_t bytes = 0;
   std::error_code error;
@@ -131,6 +150,28 @@ std::uint64_t directory_size(const fs::path& directory) {
 double megabytes(std::uint64_t bytes) { return static_cast<double>(bytes) / 1e6; }
 
 }  // namespace
+
+std::vector<NamedTensor> TrainingTensors::of_model(const FlatParameters& parameters) const {
+  return parameters.views(averages.defined() ? averages : values, "");
+}
+
+std::vector<NamedTensor> TrainingTensors::of_training(const FlatParameters& parameters, bool has_values) const {
+  std::vector<NamedTensor> tensors = parameters.views(means, "mean.");
+  const auto append = [&](const at::Tensor& flat, const std::string& prefix) {
+    for (NamedTensor& tensor : parameters.views(flat, prefix)) tensors.push_back(std::move(tensor));
+  };
+  append(variances, "variance.");
+  if (has_values) append(values, "value.");
+  return tensors;
+}
+
+TrainingTensors gather_tensors(const CheckpointObjects& objects) {
+  const OwnedPieces& pieces = objects.pieces;
+  return {.values = pieces.processes().rank() == 0 ? objects.parameters.values() : at::Tensor(),
+          .means = pieces.gather(objects.adam.means()),
+          .variances = pieces.gather(objects.adam.variances()),
+          .averages = objects.average == nullptr ? at::Tensor() : pieces.gather(objects.average->averages())};
+}
 
 void require_no_run(const fs::path& run) {
   if (!path_exists(run, kCaller)) return;
@@ -219,10 +260,9 @@ TrainingState read_last_state(const fs::path& run, const std::string& kind) {
 
 void read_last_tensors(const fs::path& run, const TrainingState& state, const CheckpointObjects& objects) {
   const bool is_averaged = state.averaged.has_value();
-  const TrainingArrays arrays = objects.arrays();
-  const TrainingTensors tensors = allocate_tensors(arrays);
+  const TrainingTensors tensors = allocate_tensors(objects);
   on_first_process(objects.pieces.processes(), [&] { load_last(run, is_averaged, objects.parameters, tensors); });
-  scatter_tensors(tensors, arrays, /*has_averages=*/is_averaged && objects.average != nullptr);
+  scatter_tensors(tensors, objects, /*has_averages=*/is_averaged && objects.average != nullptr);
   if (objects.average == nullptr) return;
   if (is_averaged) {
     objects.average->set_num_updates(*state.averaged);

@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <ATen/core/Tensor.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
+#include "edgewise/train/adam.h"
 #include "edgewise/train/best_checkpoints.h"
+#include "edgewise/train/flat_parameters.h"
 #include "edgewise/train/task.h"
 #include "edgewise/train/training_state.h"
-#include "edgewise/train/training_tensors.h"
+#include "edgewise/train/weight_average.h"
 
 // A run directory:
 //
@@ -19,11 +24,10 @@
 //     previous/        the state saved before last/, which replaces a damaged last/
 //     best/            the model of the best validation
 //     best-scheduled/  the model of the best validation that last/ has, if best/ is of a later validation: one since
-//     the
-//                      last save, or the last validation of a run, which was not due
+//                      the last save, or the last validation of a run, which was not due
 //     step-00001200/   the models of the keep_best best validations that were due
 //     metrics.jsonl    the metrics (metrics.h)
-//     lock             the lock file (run_lock.h)
+//     lock             the lock file (run_files.h)
 //
 // A model directory holds model.safetensors, the task's model files, manifest.json and, for a validated model,
 // validation.toml with its scores; base/files/directory.h describes writing on a full disk or at a power failure. With
@@ -40,9 +44,26 @@ struct CheckpointObjects {
   const OwnedPieces& pieces;
   Adam& adam;
   WeightAverage* average = nullptr;
-
-  TrainingArrays arrays() const { return {parameters, pieces, adam, average}; }
 };
+
+/// The flat arrays (FlatParameters) of a checkpoint, whole in process 0 and undefined in the others. Without averaging,
+/// `averages` is undefined.
+struct TrainingTensors {
+  at::Tensor values;
+  at::Tensor means;
+  at::Tensor variances;
+  at::Tensor averages;
+
+  /// Returns the tensors of model.safetensors: the averages or, without averaging, the weights.
+  std::vector<NamedTensor> of_model(const FlatParameters& parameters) const;
+
+  /// Returns the tensors of training.safetensors: Adam's moments and, with `has_values`, the weights.
+  std::vector<NamedTensor> of_training(const FlatParameters& parameters, bool has_values) const;
+};
+
+/// Returns the arrays of all processes to process 0. In a single process, the results share the memory of the arrays.
+/// All processes call this function.
+TrainingTensors gather_tensors(const CheckpointObjects& objects);
 
 /// Throws Error when `run` already holds a run or is not a directory. A missing directory is no error.
 void require_no_run(const std::filesystem::path& run);

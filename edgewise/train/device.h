@@ -3,6 +3,7 @@
 
 #include <c10/core/Device.h>
 
+#include <cstdint>
 #include <exception>
 #include <optional>
 #include <string>
@@ -23,5 +24,22 @@ void prepare_device(at::Device device);
 /// Explains the exception with which libtorch reports that the memory of a GPU ran out: how much was needed and free,
 /// and the options that need less. Returns nothing for another exception.
 std::optional<std::string> explain_gpu_memory(const std::exception& error);
+
+/// Counts the memory of tensors. For the CPU, counts the tensors that all threads allocate during the life of this
+/// object. For a GPU, counts those of the process since it began, without the memory that libtorch keeps for later
+/// tensors. Only one object may exist.
+class TensorMemory {
+ public:
+  explicit TensorMemory(c10::Device device);
+  ~TensorMemory();
+  TensorMemory(const TensorMemory&) = delete;
+  TensorMemory& operator=(const TensorMemory&) = delete;
+
+  /// Returns the largest number of bytes at any time. A GPU must have computed before.
+  std::int64_t peak() const;
+
+ private:
+  c10::Device device_;
+};
 
 }  // namespace edgewise

@@ -1,21 +1,130 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/train/event_file.h"
 
+#include <array>
+#include <bit>
 #include <cerrno>
 #include <chrono>
-#include <string>
-#include <string_view>
+#include <span>
 #include <system_error>
 
 #include "edgewise/base/error.h"
-#include "edgewise/base/files/file_descriptor.h"
 #include "edgewise/base/files/file_system.h"
 #include "edgewise/base/files/files.h"
-#include "edgewise/base/files/regular_file.h"
-#include "edgewise/train/crc32c.h"
+#include "edgewise/base/files/protobuf_walk.h"
 
 namespace edgewise {
 namespace {
+
+constexpr std::uint32_t kPolynomial = 0x82F63B78;  // bit-reversed: the lowest bit is the highest power
+
+constexpr std::array<std::uint32_t, 256> make_table() {
+  std::array<std::uint32_t, 256> table{};
+  for (std::uint32_t byte = 0; byte < table.size(); ++byte) {
+    std::uint32_t value = byte;
+    for (int bit = 0; bit < 8; ++bit) value = (value >> 1) ^ ((value & 1) != 0 ? kPolynomial : 0);
+    table[byte] = value;
+  }
+  return table;
+}
+
+constexpr std::array<std::uint32_t, 256> kTable = make_table();
+
+enum class Wire : std::uint32_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
+
+// Fields of Event, Summary and Summary.Value.
+constexpr std::uint32_t kStepField = 2;
+constexpr std::uint32_t kSummaryField = 5;
+constexpr std::uint32_t kValueField = 1;
+constexpr std::uint32_t kTagField = 1;
+
+/// Serialises a message field by field.
+class EventMessage {
+ public:
+  EventMessage& add_integer(std::uint32_t field, std::uint64_t value) {
+    append_key(field, Wire::kVarint);
+    append_varint(value);
+    return *this;
+  }
+  EventMessage& add_real(std::uint32_t field, double value) {
+    append_key(field, Wire::kFixed64);
+    append_little_endian(std::bit_cast<std::uint64_t>(value));
+    return *this;
+  }
+  EventMessage& add_real(std::uint32_t field, float value) {
+    append_key(field, Wire::kFixed32);
+    append_little_endian(std::bit_cast<std::uint32_t>(value));
+    return *this;
+  }
+  EventMessage& add_bytes(std::uint32_t field, std::string_view value) {
+    append_key(field, Wire::kBytes);
+    append_varint(value.size());
+    text_ += value;
+    return *this;
+  }
+  EventMessage& add_reals(std::uint32_t field, std::span<const double> values) {
+    EventMessage packed;
+    for (const double value : values) packed.append_little_endian(std::bit_cast<std::uint64_t>(value));
+    return add_bytes(field, packed.text_);
+  }
+
+  const std::string& text() const { return text_; }
+
+ private:
+  void append_key(std::uint32_t field, Wire type) { append_varint(field << 3 | static_cast<std::uint32_t>(type)); }
+
+  void append_varint(std::uint64_t value) {
+    for (; value >= 0x80; value >>= 7) text_ += static_cast<char>(0x80 | (value & 0x7F));
+    text_ += static_cast<char>(value);
+  }
+
+  template <typename Number>
+  void append_little_endian(Number value) {
+    for (std::size_t i = 0; i < sizeof(Number); ++i) text_ += static_cast<char>(value >> (8 * i) & 0xFF);
+  }
+
+  std::string text_;
+};
+
+/// Begins an event of the present time.
+EventMessage begin_event() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return EventMessage().add_real(1, std::chrono::duration<double>(now).count());
+}
+
+/// Returns the event with which a file begins.
+std::string version_event() { return begin_event().add_bytes(3, "brain.Event:2").text(); }
+
+/// Returns the event that makes TensorBoard discard all earlier events of `first_step` and later steps.
+std::string restart_event(std::int64_t first_step) {
+  constexpr std::uint64_t kStart = 1;
+  const EventMessage session = EventMessage().add_integer(1, kStart);
+  return begin_event()
+      .add_integer(kStepField, static_cast<std::uint64_t>(first_step))
+      .add_bytes(7, session.text())
+      .text();
+}
+
+/// Returns the step of an event, 0 for an event without a step. Throws Error for bytes that are not an event.
+std::int64_t step_of_event(std::string_view event) {
+  std::uint64_t step = 0;
+  walk_message(event, "step_of_event", [&step](const WireField& field) {
+    if (field.number == kStepField && field.type == WireField::Type::kVarint) step = field.value;
+  });
+  return static_cast<std::int64_t>(step);
+}
+
+/// Returns the tag of the first value of an event, "" for an event without values. Throws Error as step_of_event does.
+std::string_view first_tag_of_event(std::string_view event) {
+  const auto first = [](std::string_view message, std::uint32_t number) {
+    std::string_view found;
+    walk_message(message, "first_tag_of_event", [&](const WireField& field) {
+      if (field.number == number && field.type == WireField::Type::kBytes && found.empty()) found = field.bytes;
+    });
+    return found;
+  };
+  return first(first(first(event, kSummaryField), kValueField), kTagField);
+}
 
 namespace fs = std::filesystem;
 
@@ -23,10 +132,6 @@ constexpr std::string_view kEventPrefix = "events.out.tfevents.";
 constexpr std::string_view kLogTag = "train/";  // the events of TensorBoard::on_log begin with it
 constexpr std::size_t kHead = 12;  // bytes of a record before the event: the length in 8 bytes, and its checksum
 constexpr std::size_t kTail = 4;   // bytes of a record after the event: the checksum of the event
-
-double seconds_since_1970() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
 
 /// Returns the masked CRC-32C of TFRecord: a plain CRC detects errors poorly in bytes that contain a CRC.
 std::uint32_t masked_crc(std::string_view bytes) {
@@ -67,7 +172,7 @@ std::size_t record_size(std::string_view bytes) {
 /// validation. Those that were not due follow the others, so that the events to keep are the first ones of a file.
 bool is_kept(std::string_view event, const StartReport& start) {
   const std::int64_t step = step_of_event(event);
-  const std::string tag = first_tag_of_event(event);
+  const std::string_view tag = first_tag_of_event(event);
   if (tag.empty()) return step <= start.step + 1;  // the event of an earlier restart
   if (step != start.step) return step < start.step;
   return tag.starts_with(kLogTag) ? start.is_logged : start.validated_step == step;
@@ -121,14 +226,52 @@ std::int64_t first_discarded_step(const StartReport& start) {
 
 }  // namespace
 
+std::uint32_t crc32c(std::string_view bytes) {
+  std::uint32_t value = ~std::uint32_t{0};
+  for (const char byte : bytes) value = (value >> 8) ^ kTable[(value ^ static_cast<unsigned char>(byte)) & 0xFF];
+  return ~value;
+}
+
+void EventSummary::add_value(std::string_view value) { values_ += EventMessage().add_bytes(kValueField, value).text(); }
+
+void EventSummary::add_scalar(std::string_view tag, double value) {
+  add_value(EventMessage().add_bytes(1, tag).add_real(2, static_cast<float>(value)).text());
+}
+
+void EventSummary::add_histogram(std::string_view tag, const Histogram& histogram) {
+  const EventMessage values = EventMessage()
+                                  .add_real(1, histogram.lowest)
+                                  .add_real(2, histogram.highest)
+                                  .add_real(3, histogram.count)
+                                  .add_real(4, histogram.sum)
+                                  .add_real(5, histogram.sum_of_squares)
+                                  .add_reals(6, histogram.limits)
+                                  .add_reals(7, histogram.counts);
+  add_value(EventMessage().add_bytes(1, tag).add_bytes(5, values.text()).text());
+}
+
+// A text is a tensor of one string, which the metadata assign to the text plug-in.
+void EventSummary::add_text(std::string_view tag, std::string_view markdown) {
+  constexpr std::uint64_t kString = 7;  // DT_STRING
+  const EventMessage plugin = EventMessage().add_bytes(1, "text");
+  const EventMessage dimension = EventMessage().add_integer(1, 1);
+  const EventMessage shape = EventMessage().add_bytes(2, dimension.text());
+  const EventMessage tensor = EventMessage().add_integer(1, kString).add_bytes(2, shape.text()).add_bytes(8, markdown);
+  const EventMessage metadata = EventMessage().add_bytes(1, plugin.text());
+  add_value(EventMessage().add_bytes(1, tag).add_bytes(8, tensor.text()).add_bytes(9, metadata.text()).text());
+}
+
 EventFile::EventFile(const fs::path& run, const StartReport& start) : file_(open_file(run, start)) {
   const bool is_new = file_.size() == 0;  // an earlier process may have ended at the step at which it had begun
-  if (is_new) file_.append(make_record(version_event(seconds_since_1970())));
-  if (start.step > 0) file_.append(make_record(restart_event(seconds_since_1970(), first_discarded_step(start))));
+  if (is_new) file_.append(make_record(version_event()));
+  if (start.step > 0) file_.append(make_record(restart_event(first_discarded_step(start))));
 }
 
 void EventFile::append(std::int64_t step, const EventSummary& summary) {
-  file_.append(make_record(summary_event(seconds_since_1970(), step, summary)));
+  const EventMessage event = begin_event()
+                                 .add_integer(kStepField, static_cast<std::uint64_t>(step))
+                                 .add_bytes(kSummaryField, summary.values());
+  file_.append(make_record(event.text()));
 }
 
 }  // namespace edgewise

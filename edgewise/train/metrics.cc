@@ -3,11 +3,9 @@
 
 #include <algorithm>
 #include <string>
-#include <utility>
 
 #include "edgewise/base/files/files.h"
 #include "edgewise/base/files/json.h"
-#include "edgewise/base/files/regular_file.h"
 
 namespace edgewise {
 namespace {
@@ -74,7 +72,5 @@ void MetricsFile::append(std::int64_t step, std::int64_t epoch, const Values& va
   }
   file_.append(json.text() + "\n");
 }
-
-std::int64_t MetricsFile::sync() { return static_cast<std::int64_t>(file_.sync()); }
 
 }  // namespace edgewise

@@ -27,7 +27,7 @@ class MetricsFile {
   void append(std::int64_t step, std::int64_t epoch, const Values& values);
 
   /// Writes all lines to the disk and returns the size of the file, as AppendedFile::sync does.
-  std::int64_t sync();
+  std::int64_t sync() { return static_cast<std::int64_t>(file_.sync()); }
 
  private:
   AppendedFile file_;

@@ -40,12 +40,6 @@ bool unpack(const std::uint8_t* bytes, ProcessReport& report) {
   return flags.has_error;
 }
 
-LossSums sums_of(const ProcessReport& report) {
-  LossSums sums;
-  for (const VirtualRankReport& rank : report.ranks) sums += rank.sums;
-  return sums;
-}
-
 }  // namespace
 
 std::vector<ProcessReport> exchange_reports(ProcessGroup& processes, const ProcessReport& report) {
@@ -91,7 +85,8 @@ double imbalance_of(const std::vector<ProcessReport>& reports) {
   std::int64_t all = 0;
   std::int64_t most = 0;
   for (const ProcessReport& report : reports) {
-    const std::int64_t tokens = sums_of(report).tokens;
+    std::int64_t tokens = 0;
+    for (const VirtualRankReport& rank : report.ranks) tokens += rank.sums.tokens;
     all += tokens;
     most = std::max(most, tokens);
   }

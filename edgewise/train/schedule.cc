@@ -44,8 +44,6 @@ void Schedule::add_validation(bool is_best) {
   ++plateau_.cuts;
 }
 
-double Schedule::warmup_share(double step) const { return step < warmup_ ? step / warmup_ : 1.0; }
-
 double Schedule::remaining_share(double step) const {
   const double end = static_cast<double>(options_.steps) + 1.0;
   return std::max(0.0, end - step) / (end - warmup_);

@@ -43,7 +43,7 @@ class Schedule {
   void set_plateau(const PlateauState& plateau) { plateau_ = plateau; }
 
  private:
-  double warmup_share(double step) const;
+  double warmup_share(double step) const { return step < warmup_ ? step / warmup_ : 1.0; }
   double remaining_share(double step) const;
   double cosine_rate(double step) const;
   double plateau_rate() const;

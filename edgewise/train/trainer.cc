@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <limits>
 #include <utility>
 
@@ -328,7 +327,7 @@ void Trainer::add_state() {
   require_finite_parameters();
   on_first_process(processes_, [&] { files_->writer().make_room_for_state(); });
   const CheckpointObjects objects = checkpoint_objects();
-  const TrainingTensors tensors = gather_tensors(objects.arrays());
+  const TrainingTensors tensors = gather_tensors(objects);
   if (files_) files_->add_state(snapshot_last(files_->path(), objects, tensors, state_));
   is_saved_ = true;
 }

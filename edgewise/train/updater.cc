@@ -19,7 +19,7 @@
 #include "edgewise/ops/device_copies.h"
 #include "edgewise/ops/gradients_in_place.h"
 #include "edgewise/ops/optimiser.h"
-#include "edgewise/train/gradient_hooks.h"
+#include "edgewise/train/gradient_sum.h"
 
 namespace edgewise {
 namespace {

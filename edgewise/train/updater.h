@@ -7,14 +7,13 @@
 #include <vector>
 
 #include "edgewise/base/error.h"
-#include "edgewise/data/batch_prefetcher.h"
 #include "edgewise/data/batch_shares.h"
+#include "edgewise/data/batches.h"
 #include "edgewise/distributed/process_group.h"
 #include "edgewise/options/train_options.h"
 #include "edgewise/train/adam.h"
 #include "edgewise/train/flat_parameters.h"
 #include "edgewise/train/gradient_sum.h"
-#include "edgewise/train/owned_pieces.h"
 #include "edgewise/train/rank_reports.h"
 #include "edgewise/train/run_requests.h"
 #include "edgewise/train/schedule.h"

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "edgewise/train/owned_pieces.h"
+#include "edgewise/train/flat_parameters.h"
 
 namespace edgewise {
 

@@ -7,10 +7,10 @@
 #include <string_view>
 #include <vector>
 
-#include "edgewise/base/files/listed_directory.h"
+#include "edgewise/base/files/manifest.h"
 #include "edgewise/base/files/safetensors.h"
 #include "edgewise/options/experiment.h"
-#include "edgewise/options/precision.h"
+#include "edgewise/options/layer_options.h"
 #include "edgewise/search/scorer.h"
 #include "edgewise/translate/model_paths.h"
 #include "edgewise/translate/text_codec.h"

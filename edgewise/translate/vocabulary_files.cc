@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "edgewise/base/error.h"
-#include "edgewise/text/vocabulary/cased_vocabulary.h"
 #include "edgewise/text/vocabulary/mapped_vocabulary.h"
-#include "edgewise/text/vocabulary/vocabulary_names.h"
+#include "edgewise/text/vocabulary/sentence_case.h"
+#include "edgewise/text/vocabulary/vocabulary_file.h"
 
 namespace edgewise {
 namespace {

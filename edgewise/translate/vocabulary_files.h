@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "edgewise/base/files/listed_directory.h"
+#include "edgewise/base/files/manifest.h"
 #include "edgewise/text/vocabulary/sentence_case.h"
 #include "edgewise/text/vocabulary/vocabulary.h"
 

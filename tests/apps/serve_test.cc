@@ -18,7 +18,7 @@
 
 #include "edgewise/apps/serve/line_log.h"
 #include "edgewise/apps/serve/signal_pipe.h"
-#include "edgewise/base/files/file_descriptor.h"
+#include "edgewise/base/files/file_system.h"
 #include "tests/apps/signals.h"
 #include "tests/server/raw_client.h"
 

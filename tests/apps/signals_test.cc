@@ -15,7 +15,7 @@
 #include <fstream>
 
 #include "edgewise/base/config/config.h"
-#include "edgewise/base/files/file_descriptor.h"
+#include "edgewise/base/files/file_system.h"
 #include "edgewise/train/training_state.h"
 #include "tests/support/terminal.h"
 #include "tests/train/same_run.h"

@@ -15,7 +15,7 @@
 
 #include "edgewise/base/bfloat16.h"
 #include "edgewise/base/files/safetensors.h"
-#include "edgewise/base/float16.h"
+#include "edgewise/base/files/stored_parameters.h"
 
 namespace edgewise {
 

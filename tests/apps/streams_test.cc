@@ -11,7 +11,7 @@
 #include <set>
 
 #include "edgewise/apps/runtime/standard_streams.h"
-#include "edgewise/base/files/file_descriptor.h"
+#include "edgewise/base/files/file_system.h"
 #include "tests/apps/program.h"
 #include "tests/train/same_run.h"
 

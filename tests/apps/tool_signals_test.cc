@@ -7,7 +7,7 @@
 #include <csignal>
 #include <optional>
 
-#include "edgewise/base/files/file_descriptor.h"
+#include "edgewise/base/files/file_system.h"
 #include "tests/apps/signals.h"
 #include "tests/train/same_run.h"
 

@@ -8,7 +8,7 @@
 #include <set>
 #include <utility>
 
-#include "edgewise/train/run_lock.h"
+#include "edgewise/train/run_files.h"
 #include "tests/apps/metric_of.h"
 #include "tests/apps/program.h"
 #include "tests/support/mounted_disk.h"

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/base/available_memory.h"
-
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -8,6 +6,7 @@
 
 #include "edgewise/base/cgroup.h"
 #include "edgewise/base/files/files.h"
+#include "edgewise/base/memory.h"
 #include "tests/base/support.h"
 
 namespace edgewise {

@@ -14,7 +14,7 @@
 #include "edgewise/convert/exported_model.h"
 #include "edgewise/convert/imported_model.h"
 #include "edgewise/convert/tensor_layout.h"
-#include "edgewise/text/vocabulary/cased_vocabulary.h"
+#include "edgewise/text/vocabulary/sentence_case.h"
 #include "tests/base/support.h"
 
 namespace edgewise {

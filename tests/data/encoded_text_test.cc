@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/data/encoded_text.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -9,6 +7,7 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/data/batches.h"
+#include "edgewise/data/encode.h"
 
 namespace edgewise {
 namespace {

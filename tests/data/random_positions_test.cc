@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/data/random_positions.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -10,6 +8,8 @@
 #include <map>
 #include <span>
 #include <vector>
+
+#include "edgewise/data/batches.h"
 
 namespace edgewise {
 namespace {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/data/source_share.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -11,6 +9,7 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/data/batch_shares.h"
+#include "edgewise/data/pair_source.h"
 
 namespace edgewise {
 namespace {

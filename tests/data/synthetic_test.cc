@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/data/synthetic.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +7,7 @@
 #include <set>
 
 #include "edgewise/base/error.h"
+#include "edgewise/data/corpus.h"
 
 namespace edgewise {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "edgewise/base/files/file_descriptor.h"
+#include "edgewise/base/files/file_system.h"
 #include "edgewise/distributed/connect.h"
 #include "tests/support/process.h"
 

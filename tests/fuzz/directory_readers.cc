@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string>
 
-#include "edgewise/base/files/listed_directory.h"
+#include "edgewise/base/files/manifest.h"
 #include "edgewise/translate/model_files.h"
 #include "edgewise/translate/vocabulary_files.h"
 #include "tests/fuzz/archive.h"

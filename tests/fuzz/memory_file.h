@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "edgewise/base/files/file_descriptor.h"
+#include "edgewise/base/files/file_system.h"
 #include "tests/fuzz/check.h"
 
 namespace edgewise::fuzz {

@@ -55,7 +55,7 @@ void resume(const fs::path& run, const TrainingState& state, bool is_averaged) {
   if (is_averaged) average.emplace(parameters, pieces, 0.9);
   const CheckpointObjects objects{task, parameters, pieces, adam, average ? &*average : nullptr};
   read_last_tensors(run, state, objects);
-  Snapshot snapshot = snapshot_last(run, objects, gather_tensors(objects.arrays()), state);
+  Snapshot snapshot = snapshot_last(run, objects, gather_tensors(objects), state);
   write_snapshot(snapshot);
 }
 

@@ -7,8 +7,8 @@
 
 #include <algorithm>
 
+#include "edgewise/graph/batch.h"
 #include "edgewise/graph/builders.h"
-#include "edgewise/graph/pair_graphs.h"
 #include "edgewise/graph/relation_ops.h"
 #include "tests/graph/relations.h"
 

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "edgewise/graph/pair_graphs.h"
+#include "edgewise/graph/batch.h"
 #include "edgewise/message/message_graph.h"
 #include "tests/support/error_of.h"
 #include "tests/support/relation_zoo.h"

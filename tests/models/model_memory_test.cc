@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/models/model_memory.h"
-
 #include <gtest/gtest.h>
 
+#include "edgewise/models/model_costs.h"
 #include "edgewise/models/sequence_model.h"
 #include "tests/models/small_models.h"
 #include "tests/support/error_of.h"

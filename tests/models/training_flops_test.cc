@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/models/training_flops.h"
-
 #include <gtest/gtest.h>
 
+#include "edgewise/models/model_costs.h"
 #include "tests/models/small_models.h"
 
 namespace edgewise {

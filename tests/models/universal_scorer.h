@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "edgewise/graph/pair_graphs.h"
+#include "edgewise/graph/batch.h"
 #include "edgewise/models/universal_transformer.h"
 #include "edgewise/search/scorer.h"
 #include "tests/models/decoding_slots.h"

@@ -108,7 +108,7 @@ TEST(Ranges, ContainTheirEndsAndNothingBehind) {
 }
 
 TEST(Ranges, StandInTheHelpText) {
-  EXPECT_NE(describe_fields<Experiment>().find("a whole number from 1 to 65536"), std::string::npos);
+  EXPECT_NE(to_toml(Experiment(), TomlComments::kHelp).find("a whole number from 1 to 65536"), std::string::npos);
 }
 
 }  // namespace

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/search/loops.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +6,7 @@
 #include <map>
 #include <vector>
 
+#include "edgewise/search/restrictions.h"
 #include "edgewise/search/search.h"
 #include "tests/search/table_scorer.h"
 

@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "edgewise/search/extension.h"
+#include "edgewise/search/hypothesis.h"
 #include "tests/search/table_scorer.h"
 
 namespace edgewise {

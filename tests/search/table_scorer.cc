@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-#include "edgewise/search/pick_candidates.h"
+#include "edgewise/search/scorer.h"
 
 namespace edgewise {
 

@@ -13,8 +13,7 @@
 #include "edgewise/base/files/directory.h"
 #include "edgewise/base/files/file_system.h"
 #include "edgewise/base/files/files.h"
-#include "edgewise/base/files/listed_directory.h"
-#include "edgewise/base/files/regular_file.h"
+#include "edgewise/base/files/manifest.h"
 #include "edgewise/base/files/safetensors.h"
 #include "edgewise/nn/serialize.h"
 #include "tests/support/error_of.h"
@@ -43,7 +42,7 @@ struct Saved {
 
   Snapshot snapshot(const std::filesystem::path& run, const TrainingState& state, WeightAverage* average = nullptr) {
     const CheckpointObjects saved = objects(average);
-    return snapshot_last(run, saved, gather_tensors(saved.arrays()), state);
+    return snapshot_last(run, saved, gather_tensors(saved), state);
   }
 
   NextTokenTask& task;

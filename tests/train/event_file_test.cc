@@ -8,7 +8,6 @@
 #include <fstream>
 #include <numeric>
 
-#include "edgewise/train/crc32c.h"
 #include "tests/support/error_of.h"
 #include "tests/support/faulty_file_system.h"
 #include "tests/train/event_reader.h"

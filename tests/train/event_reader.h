@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "edgewise/base/files/files.h"
-#include "edgewise/train/crc32c.h"
+#include "edgewise/train/event_file.h"
 
 namespace edgewise {
 

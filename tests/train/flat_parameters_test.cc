@@ -11,7 +11,6 @@
 #include <numeric>
 #include <vector>
 
-#include "edgewise/train/owned_pieces.h"
 #include "tests/distributed/process_threads.h"
 #include "tests/support/error_of.h"
 

@@ -8,7 +8,6 @@
 #include "edgewise/train/adam.h"
 #include "edgewise/train/flat_parameters.h"
 #include "edgewise/train/gradient_sum.h"
-#include "edgewise/train/owned_pieces.h"
 
 namespace edgewise {
 

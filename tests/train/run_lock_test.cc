@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/train/run_lock.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <optional>
 
 #include "edgewise/base/error.h"
+#include "edgewise/train/run_files.h"
 #include "tests/train/run_folder.h"
 #include "tests/train/test_run.h"
 

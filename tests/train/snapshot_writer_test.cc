@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/train/snapshot_writer.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,7 +8,8 @@
 #include "edgewise/base/error.h"
 #include "edgewise/base/files/file_system.h"
 #include "edgewise/base/files/files.h"
-#include "edgewise/base/files/listed_directory.h"
+#include "edgewise/base/files/manifest.h"
+#include "edgewise/train/run_files.h"
 #include "tests/train/run_folder.h"
 
 namespace edgewise {

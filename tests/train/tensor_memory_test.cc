@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/train/tensor_memory.h"
-
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/exp.h>
 #include <gtest/gtest.h>
 
 #include <thread>
+
+#include "edgewise/train/device.h"
 
 namespace edgewise {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "edgewise/apps/runtime/standard_streams.h"
 #include "edgewise/base/address_space.h"
-#include "edgewise/base/available_memory.h"
 #include "edgewise/base/error.h"
+#include "edgewise/base/memory.h"
 #include "edgewise/base/utf8.h"
 
 // Runs before the libraries are initialised: the code uses no function of a library, and no sanitizer is ready.

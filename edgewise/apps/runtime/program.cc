@@ -11,9 +11,9 @@
 #include "edgewise/apps/runtime/signal_handlers.h"
 #include "edgewise/apps/runtime/standard_streams.h"
 #include "edgewise/base/address_space.h"
-#include "edgewise/base/available_memory.h"
 #include "edgewise/base/config/nearest_name.h"
-#include "edgewise/base/peak_memory.h"
+#include "edgewise/base/error.h"
+#include "edgewise/base/memory.h"
 #include "edgewise/base/threads.h"
 #include "edgewise/base/version.h"
 

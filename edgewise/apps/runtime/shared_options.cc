@@ -5,7 +5,8 @@
 #include <utility>
 
 #include "edgewise/base/config/field_text.h"
-#include "edgewise/base/config/parse_number.h"
+#include "edgewise/base/config/fields.h"
+#include "edgewise/base/error.h"
 #include "edgewise/base/threads.h"
 
 namespace edgewise {

@@ -12,7 +12,7 @@
 #include <climits>
 #include <csignal>
 
-#include "edgewise/base/files/file_descriptor.h"
+#include "edgewise/base/files/file_system.h"
 
 namespace edgewise {
 namespace {

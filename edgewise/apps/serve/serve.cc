@@ -22,7 +22,7 @@
 #include "edgewise/apps/serve/signal_pipe.h"
 #include "edgewise/base/background.h"
 #include "edgewise/base/config/config.h"
-#include "edgewise/base/config/parse_number.h"
+#include "edgewise/base/config/fields.h"
 #include "edgewise/base/files/file_descriptor.h"
 #include "edgewise/server/translation_server.h"
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "edgewise/apps/runtime/signal_handlers.h"
-#include "edgewise/base/files/file_descriptor.h"
+#include "edgewise/base/files/file_system.h"
 
 namespace edgewise {
 

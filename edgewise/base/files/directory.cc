@@ -7,7 +7,6 @@
 #include <cerrno>
 
 #include "edgewise/base/error.h"
-#include "edgewise/base/files/file_descriptor.h"
 #include "edgewise/base/files/file_system.h"
 #include "edgewise/base/files/files.h"
 #include "edgewise/base/sha256.h"

@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/base/files/manifest.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <chrono>
 #include <set>
+#include <thread>
 
 #include "edgewise/base/error.h"
-#include "edgewise/base/files/files.h"
+#include "edgewise/base/files/file_system.h"
 #include "edgewise/base/files/json.h"
 #include "edgewise/base/files/json_scanner.h"
+#include "edgewise/base/sha256.h"
 #include "edgewise/base/utf8.h"
 
 namespace edgewise {
@@ -57,6 +64,65 @@ std::vector<ManifestEntry> read_entries(JsonScanner& json) {
   return files;
 }
 
+// Attempts to open a directory that is replaced meanwhile. On a file system that cannot swap directories, the directory
+// is absent between two renames.
+constexpr int kMaxAttempts = 10;
+constexpr std::chrono::milliseconds kPause(1);
+
+constexpr std::size_t kMaxFiles = 64;  // each has a descriptor
+
+/// A directory that is open, or could not be opened.
+class Folder {
+ public:
+  explicit Folder(const std::filesystem::path& path)
+      : path_(path),
+        file_(file_system().open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)),
+        error_(file_.is_open() ? 0 : errno) {}
+
+  void require_open(std::string_view caller) const {
+    if (error_ == 0) return;
+    const std::string text = fmt::format("{}: {}: {}", caller, (path_ / kManifestName).string(), error_text(error_));
+    if (error_ == ENOENT || error_ == ENOTDIR) throw Error(text);
+    throw UnreadableFile(text);
+  }
+
+  const FileDescriptor& file() const { return file_; }
+
+  /// Returns whether the path was absent, or now leads to another directory or nowhere.
+  bool is_replaced() const {
+    if (!file_.is_open()) return error_ == ENOENT;
+    struct stat opened {};
+    struct stat present {};
+    return ::fstat(file_.number(), &opened) == 0 &&
+           (::stat(path_.c_str(), &present) != 0 || opened.st_ino != present.st_ino || opened.st_dev != present.st_dev);
+  }
+
+ private:
+  std::filesystem::path path_;
+  FileDescriptor file_;
+  int error_;
+};
+
+Manifest read_manifest_of(const Folder& folder, const std::filesystem::path& directory, std::string_view caller) {
+  const RegularFile file(folder.file(), directory, kManifestName, caller);
+  const std::string where = fmt::format("{}: {}", caller, file.path().string());
+  Manifest manifest = parse_manifest(file.read(kMaxManifestBytes), where);
+  check(manifest.files.size() <= kMaxFiles, "{} lists {} files, needs at most {}", where, manifest.files.size(),
+        kMaxFiles);
+  return manifest;
+}
+
+RegularFile open_file(const Folder& folder, const std::filesystem::path& directory, std::string_view name,
+                      std::string_view caller) {
+  try {
+    return {folder.file(), directory, name, caller};
+  } catch (const UnreadableFile&) {
+    throw;
+  } catch (const Error& error) {
+    fail("{}; {} lists it", error.what(), kManifestName);
+  }
+}
+
 }  // namespace
 
 bool is_plain_name(std::string_view name) {
@@ -104,6 +170,67 @@ Manifest parse_manifest(std::string_view text, const std::string& where) {
 Manifest read_manifest(const std::filesystem::path& directory, std::string_view caller) {
   const std::filesystem::path path = directory / kManifestName;
   return parse_manifest(read_file(path, caller, kMaxManifestBytes), fmt::format("{}: {}", caller, path.string()));
+}
+
+ListedDirectory::ListedDirectory(const std::filesystem::path& directory, std::string_view caller)
+    : directory_(directory), caller_(caller) {
+  for (int attempt = 1;; ++attempt) {
+    const Folder folder(directory_);
+    try {
+      folder.require_open(caller_);
+      manifest_ = read_manifest_of(folder, directory_, caller_);
+      for (const ManifestEntry& entry : manifest_.files) {
+        files_.emplace(entry.name, File{entry, open_file(folder, directory_, entry.name, caller_)});
+      }
+      return;
+    } catch (const Error&) {
+      if (attempt == kMaxAttempts || !folder.is_replaced()) throw;
+      files_.clear();
+      std::this_thread::sleep_for(kPause);
+    }
+  }
+}
+
+std::string ListedDirectory::read(std::string_view name, std::uint64_t max_bytes) const {
+  const File& file = find(name);
+  check_size(file);
+  std::string bytes = file.file.read(max_bytes);
+  check_sum(file, sha256(bytes));
+  return bytes;
+}
+
+void ListedDirectory::verify() const {
+  for (const auto& [name, file] : files_) {
+    check_size(file);
+    Sha256 sum;
+    file.file.for_each_chunk([&sum](std::string_view bytes) { sum.update(bytes); });
+    check_sum(file, sum.finish());
+  }
+}
+
+const ListedDirectory::File& ListedDirectory::find(std::string_view name) const {
+  const auto found = files_.find(name);
+  check(found != files_.end(), "{}: {} does not list {}, needs to; copy the whole directory again", caller_,
+        path(kManifestName), name);
+  return found->second;
+}
+
+void ListedDirectory::check_size(const File& file) const {
+  const std::uint64_t size = file.file.size();
+  check(size == file.expected.size, "{}: {} has {} bytes, needs {} as in {}; the file was {}, copy it again", caller_,
+        file.file.path().string(), size, file.expected.size, kManifestName,
+        size < file.expected.size ? "cut" : "altered");
+}
+
+void ListedDirectory::check_sum(const File& file, const std::string& sum) const {
+  check(sum == file.expected.sha256, "{}: {} has SHA-256 {}, needs {} as in {}; the file was altered, copy it again",
+        caller_, file.file.path().string(), sum, file.expected.sha256, kManifestName);
+}
+
+Manifest verify_manifest(const std::filesystem::path& directory, std::string_view caller) {
+  const ListedDirectory files(directory, caller);
+  files.verify();
+  return files.manifest();
 }
 
 }  // namespace edgewise

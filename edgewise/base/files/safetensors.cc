@@ -3,16 +3,23 @@
 
 #include <algorithm>
 #include <tuple>
+#include <unordered_set>
 #include <utility>
 
 #include "edgewise/base/checked.h"
 #include "edgewise/base/files/files.h"
+#include "edgewise/base/files/json.h"
 #include "edgewise/base/files/json_scanner.h"
-#include "edgewise/base/files/regular_file.h"
 #include "edgewise/base/utf8.h"
 
 namespace edgewise {
 namespace {
+
+// Constants and further limits of the format, for the reader and the writer.
+constexpr std::string_view kMetadataKey = "__metadata__";
+constexpr std::uint64_t kLengthBytes = 8;
+constexpr std::uint64_t kMaxHeaderBytes = 100'000'000;
+constexpr std::size_t kMaxMetadataBytes = 1'000'000;
 
 struct DTypeInfo {
   DType dtype;
@@ -38,12 +45,11 @@ struct TensorEntry {
 
 class HeaderReader {
  public:
-  HeaderReader(std::string_view header, const std::string& where)
-      : where_(where), json_(header, where, detail::kLengthBytes) {}
+  HeaderReader(std::string_view header, const std::string& where) : where_(where), json_(header, where, kLengthBytes) {}
 
   void read() {
     json_.read_object("the header", [this](const std::string& key) {
-      if (key == detail::kMetadataKey) {
+      if (key == kMetadataKey) {
         read_metadata();
       } else {
         read_entry(key);
@@ -58,12 +64,11 @@ class HeaderReader {
  private:
   void read_metadata() {
     std::size_t bytes = 0;
-    json_.read_object(detail::kMetadataKey, [&](const std::string& key) {
+    json_.read_object(kMetadataKey, [&](const std::string& key) {
       std::string value = json_.read_string(quote(key));
       bytes += key.size() + value.size();
-      if (bytes > detail::kMaxMetadataBytes) {
-        json_.fail_at_value(
-            fmt::format("{} has {} bytes, needs at most {}", detail::kMetadataKey, bytes, detail::kMaxMetadataBytes));
+      if (bytes > kMaxMetadataBytes) {
+        json_.fail_at_value(fmt::format("{} has {} bytes, needs at most {}", kMetadataKey, bytes, kMaxMetadataBytes));
       }
       metadata.emplace(key, std::move(value));
     });
@@ -176,17 +181,97 @@ void check_layout(const std::vector<TensorEntry>& entries, std::uint64_t data_si
 }
 
 std::uint64_t read_header_size(std::span<const std::byte> bytes, const std::string& where) {
-  check(bytes.size() >= detail::kLengthBytes,
+  check(bytes.size() >= kLengthBytes,
         "{} has {} bytes, needs at least {}; it is truncated, or no safetensors file; copy it again", where,
-        bytes.size(), detail::kLengthBytes);
+        bytes.size(), kLengthBytes);
   std::uint64_t size = 0;
-  for (std::size_t i = 0; i < detail::kLengthBytes; ++i) size |= std::to_integer<std::uint64_t>(bytes[i]) << (8 * i);
-  check(size <= detail::kMaxHeaderBytes, "{} has a header of {} bytes, needs at most {}; it is no safetensors file",
-        where, size, detail::kMaxHeaderBytes);
-  check(size <= bytes.size() - detail::kLengthBytes,
+  for (std::size_t i = 0; i < kLengthBytes; ++i) size |= std::to_integer<std::uint64_t>(bytes[i]) << (8 * i);
+  check(size <= kMaxHeaderBytes, "{} has a header of {} bytes, needs at most {}; it is no safetensors file", where,
+        size, kMaxHeaderBytes);
+  check(size <= bytes.size() - kLengthBytes,
         "{} has {} bytes after the header's length, needs {}; it is truncated, copy it again", where,
-        bytes.size() - detail::kLengthBytes, size);
+        bytes.size() - kLengthBytes, size);
   return size;
+}
+
+constexpr std::string_view kFunction = "serialize_safetensors";
+
+void check_name(std::string_view name) {
+  check(name != kMetadataKey, "{}: a tensor is named \"{}\", needs another name", kFunction, kMetadataKey);
+  check(!has_control_character(name), "{}: a tensor is named {}, needs UTF-8 without control characters", kFunction,
+        quote(name));
+}
+
+void check_shape_and_size(const TensorInfo& tensor) {
+  const std::string what = fmt::format("{}: the size of {}", kFunction, quote(tensor.name));
+  check(tensor.shape.size() <= detail::kMaxDimensions, "{}: {} has {} dimensions, needs at most {}", kFunction,
+        quote(tensor.name), tensor.shape.size(), detail::kMaxDimensions);
+  std::uint64_t needed = dtype_size(tensor.dtype);
+  for (const std::int64_t dimension : tensor.shape) {
+    check(dimension >= 0 && static_cast<std::uint64_t>(dimension) <= detail::kMaxDimension,
+          "{}: {} has dimension {}, needs 0 to {}", kFunction, quote(tensor.name), dimension, detail::kMaxDimension);
+    needed = checked_multiply(needed, static_cast<std::uint64_t>(dimension), what);
+  }
+  check(tensor.bytes.size() == needed, "{}: {} has {} bytes, needs {} for {} of shape [{}]", kFunction,
+        quote(tensor.name), tensor.bytes.size(), needed, dtype_name(tensor.dtype), fmt::join(tensor.shape, ", "));
+}
+
+void check_tensors(std::span<const TensorInfo> tensors) {
+  check(tensors.size() <= detail::kMaxTensors, "{}: tensors has {} entries, needs at most {}", kFunction,
+        tensors.size(), detail::kMaxTensors);
+  std::unordered_set<std::string_view> names;
+  for (const TensorInfo& tensor : tensors) {
+    check_name(tensor.name);
+    check_shape_and_size(tensor);
+    check(names.insert(tensor.name).second, "{}: two tensors are named {}, needs a name for each", kFunction,
+          quote(tensor.name));
+  }
+}
+
+void check_metadata(const SafetensorsMetadata& metadata) {
+  std::size_t bytes = 0;
+  for (const auto& [key, value] : metadata) {
+    check(!find_bad_utf8(key) && !find_bad_utf8(value), "{}: metadata {} is {}, needs UTF-8", kFunction, quote(key),
+          quote(value));
+    bytes += key.size() + value.size();
+  }
+  check(bytes <= kMaxMetadataBytes, "{}: metadata has {} bytes, needs at most {}", kFunction, bytes, kMaxMetadataBytes);
+}
+
+// Returns the tensors in descending order of element size, so that each tensor is aligned for its type in the file.
+std::vector<const TensorInfo*> sort_by_alignment(std::span<const TensorInfo> tensors) {
+  std::vector<const TensorInfo*> order;
+  for (const TensorInfo& tensor : tensors) order.push_back(&tensor);
+  std::sort(order.begin(), order.end(), [](const TensorInfo* left, const TensorInfo* right) {
+    const std::size_t left_size = dtype_size(left->dtype);
+    const std::size_t right_size = dtype_size(right->dtype);
+    return left_size != right_size ? left_size > right_size : left->name < right->name;
+  });
+  return order;
+}
+
+std::string build_header(const std::vector<const TensorInfo*>& order, const SafetensorsMetadata& metadata) {
+  std::string members;
+  const auto add = [&](std::string_view key, const std::string& json) {
+    members += fmt::format("{}{}:{}", members.empty() ? "" : ",", quote_json(key), json);
+  };
+  if (!metadata.empty()) {
+    JsonObject object;
+    for (const auto& [key, value] : metadata) object.add(key, value);
+    add(kMetadataKey, object.text());
+  }
+  std::uint64_t begin = 0;
+  for (const TensorInfo* tensor : order) {
+    const std::uint64_t end = checked_add(begin, tensor->bytes.size(), "serialize_safetensors: the file's size");
+    add(tensor->name, fmt::format(R"({{"dtype":"{}","shape":[{}],"data_offsets":[{},{}]}})", dtype_name(tensor->dtype),
+                                  fmt::join(tensor->shape, ","), begin, end));
+    begin = end;
+  }
+  std::string header = "{" + members + "}";
+  header.resize((header.size() + 7) / 8 * 8, ' ');
+  check(header.size() <= kMaxHeaderBytes, "{}: the header has {} bytes, needs at most {}", kFunction, header.size(),
+        kMaxHeaderBytes);
+  return header;
 }
 
 }  // namespace
@@ -198,7 +283,7 @@ SafetensorsFile::SafetensorsFile(std::string bytes, const std::string& where)
     : bytes_(std::make_unique<const std::string>(std::move(bytes))) {
   const std::span<const std::byte> file = std::as_bytes(std::span(*bytes_));
   const std::uint64_t header_size = read_header_size(file, where);
-  const auto header = file.subspan(detail::kLengthBytes, header_size);
+  const auto header = file.subspan(kLengthBytes, header_size);
   HeaderReader reader({reinterpret_cast<const char*>(header.data()), header.size()}, where);
   reader.read();
 
@@ -206,7 +291,7 @@ SafetensorsFile::SafetensorsFile(std::string bytes, const std::string& where)
   std::stable_sort(entries.begin(), entries.end(), [](const TensorEntry& left, const TensorEntry& right) {
     return std::pair(left.begin, left.end) < std::pair(right.begin, right.end);
   });
-  const auto data = file.subspan(detail::kLengthBytes + header_size);
+  const auto data = file.subspan(kLengthBytes + header_size);
   check_layout(entries, data.size(), where);
 
   tensors_.reserve(entries.size());
@@ -240,6 +325,26 @@ SafetensorsFile SafetensorsFile::parse(std::string bytes, std::string_view name,
 const TensorInfo* SafetensorsFile::find(std::string_view name) const {
   const auto found = index_of_.find(name);
   return found == index_of_.end() ? nullptr : &tensors_[found->second];
+}
+
+std::string serialize_safetensors(std::span<const TensorInfo> tensors, const SafetensorsMetadata& metadata,
+                                  const StopRequest* stop) {
+  check_tensors(tensors);
+  check_metadata(metadata);
+  const auto order = sort_by_alignment(tensors);
+  const std::string header = build_header(order, metadata);
+
+  std::size_t size = kLengthBytes + header.size();
+  for (const TensorInfo* tensor : order) size += tensor->bytes.size();
+  std::string file;
+  file.reserve(size);
+  for (std::size_t i = 0; i < kLengthBytes; ++i) file += static_cast<char>(header.size() >> (8 * i) & 0xFF);
+  file += header;
+  for (const TensorInfo* tensor : order) {
+    throw_if_set(stop);
+    file.append(reinterpret_cast<const char*>(tensor->bytes.data()), tensor->bytes.size());
+  }
+  return file;
 }
 
 }  // namespace edgewise

@@ -20,16 +20,10 @@
 namespace edgewise {
 
 namespace detail {
-
-// Constants and limits of the format, for the reader and the writer.
-inline constexpr std::string_view kMetadataKey = "__metadata__";
-inline constexpr std::uint64_t kLengthBytes = 8;
-inline constexpr std::uint64_t kMaxHeaderBytes = 100'000'000;
+// Limits that other formats of tensors share.
 inline constexpr std::size_t kMaxTensors = 100'000;
 inline constexpr std::size_t kMaxDimensions = 64;
 inline constexpr std::uint64_t kMaxDimension = std::uint64_t{1} << 53;
-inline constexpr std::size_t kMaxMetadataBytes = 1'000'000;
-
 }  // namespace detail
 
 enum class DType { kF64, kF32, kF16, kBF16, kI64, kI32, kI16, kI8, kU64, kU32, kU16, kU8, kBool };

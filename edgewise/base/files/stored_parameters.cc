@@ -8,7 +8,6 @@
 #include <cstring>
 
 #include "edgewise/base/bfloat16.h"
-#include "edgewise/base/float16.h"
 #include "edgewise/base/threads.h"
 #include "edgewise/base/utf8.h"
 

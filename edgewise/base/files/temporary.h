@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <filesystem>
 #include <functional>
 #include <string>
 #include <string_view>
 
-#include "edgewise/base/files/file_descriptor.h"
+#include "edgewise/base/files/file_system.h"
 
 // Temporary files and directories beside the target that they will replace: `.<target>.tmp-<pid>-<n>`. Patterns of a
 // shell, such as `step-*`, leave out names that begin with a dot. A process that is killed leaves its temporary files
@@ -55,5 +56,21 @@ void for_each_leftover(const std::filesystem::path& folder, const std::string& t
 
 /// Removes the leftovers of a target that are regular files.
 void remove_leftover_files(const std::filesystem::path& target);
+
+/// Registers a temporary file that this process writes, or a temporary directory of files, until the end of its scope.
+class UnfinishedFile {
+ public:
+  explicit UnfinishedFile(const std::filesystem::path& path);
+  UnfinishedFile(const UnfinishedFile&) = delete;
+  UnfinishedFile& operator=(const UnfinishedFile&) = delete;
+  ~UnfinishedFile();
+
+ private:
+  std::atomic<char*>& name_;
+};
+
+/// Removes all registered files and directories, also while other threads write into them. Only for a signal handler
+/// that then ends the process: async-signal-safe.
+void remove_unfinished_files() noexcept;
 
 }  // namespace edgewise

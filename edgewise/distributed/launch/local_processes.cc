@@ -17,6 +17,7 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/files/file_descriptor.h"
+#include "edgewise/base/files/file_system.h"
 #include "edgewise/distributed/launch/launch_signals.h"
 #include "edgewise/distributed/store.h"
 

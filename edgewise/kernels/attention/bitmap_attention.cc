@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "edgewise/base/error.h"
-#include "edgewise/base/sort_unique.h"
+#include "edgewise/base/sorting.h"
 #include "edgewise/kernels/attention/tile_attention.h"
 
 namespace edgewise::kernels {

@@ -3,7 +3,7 @@
 #include <functional>
 
 #include "edgewise/base/error.h"
-#include "edgewise/base/sort_unique.h"
+#include "edgewise/base/sorting.h"
 #include "edgewise/kernels/attention/parallel_rows.h"
 #include "edgewise/kernels/attention/tile_attention.h"
 

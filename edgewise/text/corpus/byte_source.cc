@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "edgewise/base/error.h"
-#include "edgewise/base/files/file_descriptor.h"
+#include "edgewise/base/files/file_system.h"
 
 namespace edgewise {
 namespace {

@@ -56,7 +56,7 @@ LineReader::LineReader(std::unique_ptr<ByteSource> source, std::string name, std
       source_(std::move(source)),
       buffer_(std::max(options.chunk_size, kMaxMarkBytes)),
       line_number_(lines_before) {
-  if (lines_before == 0 && options.begins_text) skip_byte_order_mark();
+  if (lines_before == 0) skip_byte_order_mark();
 }
 
 std::size_t LineReader::read_some(std::span<char> buffer) {

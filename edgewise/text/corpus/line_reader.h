@@ -27,7 +27,6 @@ struct LineReaderOptions {
   std::size_t chunk_size = std::size_t{64} * 1024;  // bytes read at a time
   std::string caller = "read_lines";                // error messages begin with this function name
   const StopRequest* stop = nullptr;                // ends reading (byte_source.h)
-  bool begins_text = true;  // whether a source begins at the beginning of its text, where a byte order mark may stand
 };
 
 /// Irregularities of a file that a LineReader repaired.

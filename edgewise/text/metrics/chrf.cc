@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <string_view>
 #include <vector>
 
 #include "edgewise/base/error.h"

@@ -6,7 +6,7 @@
 #include <iterator>
 
 #include "edgewise/base/error.h"
-#include "edgewise/base/sort_unique.h"
+#include "edgewise/base/sorting.h"
 #include "edgewise/base/utf8.h"
 
 namespace edgewise {

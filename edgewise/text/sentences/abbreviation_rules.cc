@@ -8,7 +8,6 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/utf8.h"
-#include "edgewise/text/sentences/abbreviation_files.h"
 #include "edgewise/text/unicode.h"
 
 namespace edgewise {
@@ -141,14 +140,6 @@ AbbreviationRules parse_abbreviation_rules(std::string_view text, std::string_vi
 const AbbreviationRules& find_abbreviation_rules(std::string_view language) {
   const auto found = all_rules().find(short_language_code(language));
   return found == all_rules().end() ? all_rules().find(kMostLanguages)->second : found->second;
-}
-
-std::vector<std::string_view> abbreviation_languages() {
-  std::vector<std::string_view> languages;
-  for (const auto& [language, rules] : all_rules()) {
-    if (language != kMostLanguages) languages.push_back(language);
-  }
-  return languages;
 }
 
 }  // namespace edgewise

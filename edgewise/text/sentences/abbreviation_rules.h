@@ -3,10 +3,13 @@
 
 #include <cstddef>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_set>
 #include <vector>
+
+#include "edgewise/base/files/embedded_file.h"
 
 namespace edgewise {
 
@@ -44,11 +47,11 @@ struct AbbreviationRules {
 /// accepts. The result lives until the end of the program.
 const AbbreviationRules& find_abbreviation_rules(std::string_view language);
 
-/// Returns the languages that have a list, as codes of ISO 639-1 in ascending order.
-std::vector<std::string_view> abbreviation_languages();
-
 /// Parses the text of a file. Throws Error, which calls the file `name`, for a section that does not exist and for a
 /// word outside a section.
 AbbreviationRules parse_abbreviation_rules(std::string_view text, std::string_view name);
+
+/// Returns the files of edgewise/text/sentences/abbreviations/, in ascending order of their names.
+std::span<const EmbeddedFile> abbreviation_files();
 
 }  // namespace edgewise

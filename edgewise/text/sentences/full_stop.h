@@ -5,7 +5,6 @@
 #include <string_view>
 
 #include "edgewise/text/sentences/abbreviation_rules.h"
-#include "edgewise/text/sentences/next_word.h"
 #include "edgewise/text/sentences/stop_context.h"
 
 // Decides by the words around a stop mark. `stop` is the offset of the mark.

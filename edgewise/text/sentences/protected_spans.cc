@@ -7,7 +7,6 @@
 #include "edgewise/base/ascii.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/text/sentences/sentence_marks.h"
-#include "edgewise/text/sentences/span_bytes.h"
 #include "edgewise/text/sentences/span_patterns.h"
 #include "edgewise/text/unicode.h"
 

@@ -6,7 +6,6 @@
 
 #include "edgewise/base/ascii.h"
 #include "edgewise/text/sentences/abbreviation_rules.h"
-#include "edgewise/text/sentences/next_word.h"
 #include "edgewise/text/sentences/sentence_marks.h"
 #include "edgewise/text/sentences/stop_context.h"
 #include "edgewise/text/unicode.h"

@@ -3,7 +3,6 @@
 #include <string>
 #include <unordered_set>
 
-#include "edgewise/text/sentences/span_bytes.h"
 #include "edgewise/text/sentences/span_patterns.h"
 
 namespace edgewise {
@@ -83,16 +82,6 @@ DottedName read_dotted_name(std::string_view text, std::size_t begin) {
   return name;
 }
 
-/// Returns the end of a scheme with what is behind it, such as `https://`, that begins an address.
-std::size_t find_scheme_end(std::string_view text, std::size_t begin) {
-  const std::size_t end =
-      skip_while(text, begin, [](char c) { return is_ascii_alphanumeric(c) || is_one_of(c, "+-."); });
-  if (text.substr(end).starts_with("://") && end > begin + 1) return end + 3;
-  const std::string scheme = lower_ascii(text.substr(begin, std::min<std::size_t>(end - begin, 16)));
-  const bool is_short = scheme == "mailto" || scheme == "tel" || scheme == "urn" || scheme == "doi";
-  return is_short && byte_or_zero(text, end) == ':' && !is_space(text_point_at(text, end + 1).value) ? end + 1 : begin;
-}
-
 std::size_t find_email_end(std::string_view text, std::size_t begin) {
   const std::size_t at =
       skip_while(text, begin, [](char c) { return is_ascii_alphanumeric(c) || is_one_of(c, "._%+-"); });
@@ -158,6 +147,15 @@ std::size_t find_file_end(std::string_view text, std::size_t begin) {
 }
 
 }  // namespace
+
+std::size_t find_scheme_end(std::string_view text, std::size_t begin) {
+  const std::size_t end =
+      skip_while(text, begin, [](char c) { return is_ascii_alphanumeric(c) || is_one_of(c, "+-."); });
+  if (text.substr(end).starts_with("://") && end > begin + 1) return end + 3;
+  const std::string scheme = lower_ascii(text.substr(begin, std::min<std::size_t>(end - begin, 16)));
+  const bool is_short = scheme == "mailto" || scheme == "tel" || scheme == "urn" || scheme == "doi";
+  return is_short && byte_or_zero(text, end) == ':' && !is_space(text_point_at(text, end + 1).value) ? end + 1 : begin;
+}
 
 std::size_t find_address_end(std::string_view text, std::size_t begin) {
   if (const std::size_t scheme = find_scheme_end(text, begin); scheme > begin) {

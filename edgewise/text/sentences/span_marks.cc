@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "edgewise/base/utf8.h"
-#include "edgewise/text/sentences/span_bytes.h"
 #include "edgewise/text/sentences/span_patterns.h"
 
 namespace edgewise {

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "edgewise/text/sentences/span_bytes.h"
 #include "edgewise/text/sentences/span_patterns.h"
 
 namespace edgewise {

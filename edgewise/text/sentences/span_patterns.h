@@ -4,11 +4,18 @@
 #include <cstddef>
 #include <string_view>
 
+#include "edgewise/base/ascii.h"
+#include "edgewise/text/sentences/sentence_marks.h"
+#include "edgewise/text/unicode.h"
+
 // The forms of text that is no language: addresses, names of files, numbers, codes, placeholders of programs and
 // symbols. Each function returns the end of the form that begins at `begin`, or `begin` if none does. Takes time in
 // proportion to the bytes up to the next white space.
 
 namespace edgewise {
+
+/// The scheme of an address with what is behind it: `https://`, `mailto:`.
+std::size_t find_scheme_end(std::string_view text, std::size_t begin);
 
 /// `https://…`, `mailto:…`, `www.…`, `example.org/page`, `name@example.org`. Marks at its end belong to the sentence.
 std::size_t find_address_end(std::string_view text, std::size_t begin);
@@ -41,5 +48,31 @@ bool is_code(std::string_view text);
 
 /// Returns whether the text is the symbol of a unit or the code of a currency, which follow a number: `km/h`, `EUR`.
 bool is_unit(std::string_view text);
+
+// For the sources of these functions: bytes and words at offsets of a text.
+
+/// Returns 0 behind the end of the text.
+inline char byte_or_zero(std::string_view text, std::size_t offset) {
+  return offset < text.size() ? text[offset] : '\0';
+}
+
+inline bool is_ascii_alphanumeric(char c) { return is_letter_of_ascii(c) || is_digit_of_ascii(c); }
+
+inline bool is_one_of(char c, std::string_view set) { return set.find(c) != std::string_view::npos; }
+
+inline bool has_word_at(std::string_view text, std::size_t offset) {
+  return is_word_point(text_point_at(text, offset).value);
+}
+
+inline bool has_word_before(std::string_view text, std::size_t offset) {
+  return is_word_point(text_point_before(text, offset).value);
+}
+
+/// Returns the offset of the first byte from `begin` on that is not accepted.
+template <class Accepts>
+std::size_t skip_while(std::string_view text, std::size_t begin, const Accepts& accepts) {
+  while (begin < text.size() && accepts(text[begin])) ++begin;
+  return begin;
+}
 
 }  // namespace edgewise

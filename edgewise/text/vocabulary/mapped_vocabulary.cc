@@ -7,7 +7,7 @@
 #include "edgewise/base/error.h"
 #include "edgewise/base/random.h"
 #include "edgewise/text/unicode.h"
-#include "edgewise/text/vocabulary/tokenizer.h"
+#include "edgewise/text/vocabulary/lookup_vocabulary.h"
 
 namespace edgewise {
 namespace {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,6 +12,8 @@
 #include "edgewise/base/config/fields.h"
 
 namespace edgewise {
+
+class Vocabulary;
 
 /// Treatment of capitals before a sentence is split into tokens. kKeep keeps them. kLower makes all letters lower case.
 /// kTruecase writes the first word as inside a sentence, and capitalises the first word of decoded text.
@@ -50,5 +53,9 @@ class SentenceCase {
   CaseKind kind_ = CaseKind::kKeep;
   std::unordered_set<std::string> lowercase_words_;
 };
+
+/// Returns a vocabulary that applies `sentence_case` before encoding and undoes it after decoding; `vocabulary` itself
+/// if capitals are kept.
+std::shared_ptr<const Vocabulary> with_case(std::shared_ptr<const Vocabulary> vocabulary, SentenceCase sentence_case);
 
 }  // namespace edgewise

@@ -14,12 +14,9 @@ namespace edgewise {
 /// Turns off the log output of the SentencePiece library for the whole process.
 void silence_sentencepiece();
 
-/// Trains a SentencePiece model with the special tokens of vocabulary.h and returns the bytes of its file, which depend
-/// on sentences and options only, not on the number of cores. Ignores lines above 4192 bytes. Throws Error if the size
-/// is too large or too small for the sentences.
-std::string train_sentencepiece(const std::vector<std::span<const std::string>>& sides,
-                                const VocabularyOptions& options);
-
+/// Trains a SentencePiece model with the special tokens of vocabulary.h. The bytes of its file depend on sentences and
+/// options only, not on the number of cores. Ignores lines above 4192 bytes. Throws Error if the size is too large or
+/// too small for the sentences.
 std::shared_ptr<const Vocabulary> build_sentencepiece_vocabulary(const std::vector<std::span<const std::string>>& sides,
                                                                  const VocabularyOptions& options);
 

@@ -19,7 +19,6 @@
 #include "edgewise/text/vocabulary/sentencepiece_vocabulary.h"
 #include "edgewise/text/vocabulary/token_list.h"
 #include "edgewise/text/vocabulary/vocabulary_file.h"
-#include "edgewise/text/vocabulary/vocabulary_names.h"
 
 namespace edgewise {
 namespace {
@@ -154,9 +153,8 @@ std::shared_ptr<const Vocabulary> parse_vocabulary(std::string_view bytes, std::
   check(!bytes.starts_with('{'),
         "{}: {} is a mapped vocabulary, needs to be read with its directory, which may have a {}", kLoadVocabulary,
         name, kPiecesFile);
-  if (looks_like_sentencepiece_model(bytes)) return parse_sentencepiece_vocabulary(bytes, name);
-  VocabularyFile file = parse_vocabulary_file(bytes, name);
-  return std::make_shared<LookupVocabulary>(file.kind, file.preprocessing, std::move(file.tokens));
+  return looks_like_sentencepiece_model(bytes) ? parse_sentencepiece_vocabulary(bytes, name)
+                                               : parse_lookup_vocabulary(bytes, name);
 }
 
 void save_vocabulary(const Vocabulary& vocabulary, const std::filesystem::path& directory) {

@@ -2,12 +2,14 @@
 #include "edgewise/text/vocabulary/vocabulary_file.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
 #include <iterator>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/utf8.h"
@@ -205,6 +207,19 @@ VocabularyFile parse_vocabulary_file(std::string_view bytes, std::string_view na
   check(header == header_of(file), "{}: {}:1 has more than its fields, needs \"{}\"", kFileCaller, name,
         header_of(file));
   return file;
+}
+
+std::string only_vocabulary_file(std::string_view prefix, const std::function<bool(const std::string& name)>& has,
+                                 std::string_view where_has) {
+  std::vector<std::string> found;
+  for (const std::string_view file : kVocabularyFiles) {
+    std::string name = fmt::format("{}{}", prefix, file);
+    if (has(name)) found.push_back(std::move(name));
+  }
+  check(!found.empty(), "{} none of {}{}, {}{} and {}{}, needs one of them", where_has, prefix, kLookupFile, prefix,
+        kSentencePieceFile, prefix, kMappedFile);
+  check(found.size() == 1, "{} {}, needs one of them", where_has, fmt::join(found, " and "));
+  return found.front();
 }
 
 }  // namespace edgewise

@@ -15,10 +15,9 @@
 #include <functional>
 #include <thread>
 
-#include "edgewise/base/files/file_descriptor.h"
 #include "edgewise/base/files/file_system.h"
 #include "edgewise/base/files/files.h"
-#include "edgewise/base/files/listed_directory.h"
+#include "edgewise/base/files/manifest.h"
 #include "edgewise/base/sha256.h"
 #include "tests/base/support.h"
 #include "tests/support/faulty_file_system.h"

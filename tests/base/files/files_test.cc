@@ -12,7 +12,7 @@
 
 #include <cerrno>
 
-#include "edgewise/base/files/file_descriptor.h"
+#include "edgewise/base/files/file_system.h"
 #include "tests/base/support.h"
 
 namespace edgewise {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/base/files/listed_directory.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -16,6 +14,7 @@
 #include "edgewise/base/files/directory.h"
 #include "edgewise/base/files/file_system.h"
 #include "edgewise/base/files/files.h"
+#include "edgewise/base/files/manifest.h"
 #include "edgewise/base/sha256.h"
 #include "tests/base/support.h"
 

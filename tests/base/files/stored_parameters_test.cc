@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "edgewise/base/bfloat16.h"
-#include "edgewise/base/float16.h"
 
 namespace edgewise {
 namespace {

@@ -17,7 +17,7 @@
 #include "edgewise/base/files/directory.h"
 #include "edgewise/base/files/file_system.h"
 #include "edgewise/base/files/files.h"
-#include "edgewise/base/files/listed_directory.h"
+#include "edgewise/base/files/manifest.h"
 #include "tests/base/support.h"
 #include "tests/support/faulty_file_system.h"
 

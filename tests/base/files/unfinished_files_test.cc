@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/base/files/unfinished_files.h"
-
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,6 +12,7 @@
 #include "edgewise/base/files/directory.h"
 #include "edgewise/base/files/file_system.h"
 #include "edgewise/base/files/files.h"
+#include "edgewise/base/files/temporary.h"
 #include "tests/base/support.h"
 
 namespace edgewise {

@@ -9,7 +9,7 @@
 
 #include "edgewise/base/utf8.h"
 #include "edgewise/text/unicode.h"
-#include "edgewise/text/vocabulary/cased_vocabulary.h"
+#include "edgewise/text/vocabulary/vocabulary.h"
 #include "tests/support/error_of.h"
 
 namespace edgewise {

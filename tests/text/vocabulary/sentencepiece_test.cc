@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "edgewise/text/vocabulary/lookup_vocabulary.h"
 #include "edgewise/text/vocabulary/sentencepiece_check.h"
-#include "edgewise/text/vocabulary/tokenizer.h"
 #include "edgewise/text/vocabulary/vocabulary.h"
 #include "tests/text/text_testing.h"
 

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/text/vocabulary/tokenizer.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -9,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "edgewise/text/vocabulary/lookup_vocabulary.h"
 #include "tests/text/text_testing.h"
 
 namespace edgewise {

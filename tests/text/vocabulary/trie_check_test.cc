@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/text/vocabulary/trie_check.h"
-
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -9,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "edgewise/text/vocabulary/sentencepiece_check.h"
 #include "tests/text/text_testing.h"
 
 namespace edgewise {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "edgewise/base/utf8.h"
-#include "edgewise/text/vocabulary/tokenizer.h"
+#include "edgewise/text/vocabulary/lookup_vocabulary.h"
 #include "tests/text/text_testing.h"
 
 namespace edgewise {

@@ -22,4 +22,7 @@ void require_memory(double bytes, std::string_view what, std::string_view advice
 /// Writes a number of bytes for a message: "19.2 GB".
 std::string memory_text(double bytes);
 
+/// Returns the peak resident memory of this process in bytes (VmHWM of Linux). Throws Error if the system has no VmHWM.
+std::int64_t peak_memory();
+
 }  // namespace edgewise

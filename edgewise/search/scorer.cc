@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/search/pick_candidates.h"
+#include "edgewise/search/scorer.h"
 
 #include <algorithm>
 

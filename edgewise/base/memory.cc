@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/base/available_memory.h"
+#include "edgewise/base/memory.h"
 
 #include <algorithm>
 #include <array>
@@ -48,6 +48,16 @@ std::string memory_text(double bytes) {
   std::size_t unit = 0;
   for (; bytes >= 999.95 && unit + 1 < kUnits.size(); ++unit) bytes /= 1000;
   return unit == 0 ? fmt::format("{:.0f} bytes", bytes) : fmt::format("{:.1f} {}", bytes, kUnits[unit]);
+}
+
+// getrusage would return the parent's peak if that was larger at the fork.
+std::int64_t peak_memory() {
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;) {
+    std::int64_t kibibytes = 0;
+    if (word == "VmHWM:" && status >> kibibytes) return kibibytes * 1024;
+  }
+  fail("peak_memory: /proc/self/status has no VmHWM, needs it");
 }
 
 }  // namespace edgewise

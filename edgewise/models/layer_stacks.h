@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "edgewise/message/message_graph.h"
+#include "edgewise/nn/message_attention.h"
+#include "edgewise/nn/transformer_layers.h"
+#include "edgewise/options/transformer_options.h"
+
+// Shapes: D = decoder nodes, S = encoder nodes, M = size of a node's state.
+
+namespace edgewise {
+
+/// A node function and the numbers of the nodes that it is applied to.
+using NodeUpdate = std::pair<NodeFunction, at::Tensor>;
+
+/// Runs attention by message passing along the given edges.
+using AttentionFunction = std::function<void(MessageGraph& graph, const at::Tensor& edges)>;
+
+/// Returns the attention of a layer as such a function. Layer and pass must outlive the function.
+inline AttentionFunction attend_by_messages(const MultiHeadAttention& attention, Pass& pass) {
+  return [&](MessageGraph& graph, const at::Tensor& edges) { propagate_attention(graph, edges, attention, pass); };
+}
+
+/// Applies `pre` to nodes, runs `attention` along `edges`, then applies `post` to nodes: one step of the graph
+/// tutorial's models. Edges and nodes may be any subset of the graph's. The attention result of a node without edges is
+/// zeros.
+inline void update_graph(MessageGraph& graph, const at::Tensor& edges, const std::vector<NodeUpdate>& pre,
+                         const std::vector<NodeUpdate>& post, const AttentionFunction& attention) {
+  for (const auto& [function, nodes] : pre) graph.apply_nodes(function, nodes);
+  attention(graph, edges);
+  for (const auto& [function, nodes] : post) graph.apply_nodes(function, nodes);
+}
+
+/// A stack of encoder layers. `operator()` computes all layers fused. `pre_func`, `attention_func` and `post_func`
+/// return the graph tutorial's three functions of a layer, for update_graph; the node column "x" holds the state.
+/// Encoder and pass must outlive these functions.
+struct Encoder {
+  std::vector<EncoderLayer> layers;
+  Norm norm;  // after the last layer; the identity without final_norm
+
+  Encoder() = default;
+  Encoder(const TransformerOptions& options, RandomStream& random);
+
+  /// Maps initial states [S, M] to encoded states [S, M].
+  at::Tensor operator()(const Relation& encoder_encoder, const at::Tensor& x_SM, Pass& pass) const;
+
+  /// Computes "q", "k" and "v" from "x".
+  NodeFunction pre_func(std::int64_t layer, AttentionFields fields = AttentionFields::kAll) const;
+  AttentionFunction attention_func(std::int64_t layer, Pass& pass) const;
+  /// Computes the new "x" from "x", "wv" and "z": the rest of the layer and, after the last layer, the final norm.
+  NodeFunction post_func(std::int64_t layer, Pass& pass) const;
+
+  template <typename Self, typename Visitor>
+  static void list_parts(Self& self, Visitor&& part) {
+    part("layers", self.layers);
+    part("norm", self.norm);
+  }
+};
+
+/// The two attentions of a decoder layer, in the order in which they run.
+enum class DecoderAttention { kSelf, kCross };
+
+/// A stack of decoder layers, fused or as functions for update_graph, as in Encoder.
+struct Decoder {
+  std::vector<DecoderLayer> layers;
+  Norm norm;  // after the last layer; the identity without final_norm
+
+  Decoder() = default;
+  Decoder(const TransformerOptions& options, RandomStream& random);
+
+  /// Maps initial states [D, M] to final states [D, M].
+  at::Tensor operator()(const Relation& decoder_decoder, const Relation& encoder_decoder, const at::Tensor& x_DM,
+                        const at::Tensor& encoded_SM, Pass& pass) const;
+
+  /// Computes "q", "k" and "v" from "x". For kCross, apply kQuery to decoder nodes and kKeyValue to encoder nodes,
+  /// whose states are not normalised again.
+  NodeFunction pre_func(std::int64_t layer, AttentionFields fields = AttentionFields::kAll,
+                        DecoderAttention which = DecoderAttention::kSelf) const;
+  AttentionFunction attention_func(std::int64_t layer, DecoderAttention which, Pass& pass) const;
+  /// Computes the new "x" from "x", "wv" and "z". With kCross the function includes feed-forward and, after the last
+  /// layer, the final norm.
+  NodeFunction post_func(std::int64_t layer, DecoderAttention which, Pass& pass) const;
+
+  template <typename Self, typename Visitor>
+  static void list_parts(Self& self, Visitor&& part) {
+    part("layers", self.layers);
+    part("norm", self.norm);
+  }
+};
+
+}  // namespace edgewise
