@@ -23,7 +23,7 @@
 #include "edgewise/base/background.h"
 #include "edgewise/base/config/config.h"
 #include "edgewise/base/config/fields.h"
-#include "edgewise/base/files/file_descriptor.h"
+#include "edgewise/base/files/file_system.h"
 #include "edgewise/server/translation_server.h"
 
 namespace edgewise {

@@ -16,7 +16,6 @@
 #include <utility>
 
 #include "edgewise/base/error.h"
-#include "edgewise/base/files/file_descriptor.h"
 #include "edgewise/base/files/file_system.h"
 #include "edgewise/distributed/launch/launch_signals.h"
 #include "edgewise/distributed/store.h"
