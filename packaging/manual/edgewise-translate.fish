@@ -43,5 +43,5 @@ complete -c edgewise-translate -n '__fish_edgewise_translate_at ""' -l text-lang
 complete -c edgewise-translate -n '__fish_edgewise_translate_at ""' -l line-breaks -x -a 'end space' -d 'line breaks of the text: a line break ends a sentence (end, default), or is a space as in wrapped text, which an empty line or a list item ends (space)'
 complete -c edgewise-translate -n '__fish_edgewise_translate_at ""' -l json -d 'print one line of JSON for each sentence'
 complete -c edgewise-translate -n '__fish_edgewise_translate_at ""' -l attention -d 'add each output token\'s cross-attention weights to the JSON'
-complete -c edgewise-translate -n '__fish_edgewise_translate_at ""' -l shard -r -F -d 'I/N: translate the lines I, I + N, I + 2 N, … of the input, counted from 0, and write OUT.part-I-of-N'
+complete -c edgewise-translate -n '__fish_edgewise_translate_at ""' -l shard -r -F -d 'I/N: translate the lines I, I + N, I + 2 N and so on of the input, counted from 0, and write OUT.part-I-of-N'
 complete -c edgewise-translate -n '__fish_edgewise_translate_at ""' -l merge -x -d 'join the N parts of --shard I/N to OUT'

@@ -37,7 +37,7 @@ _edgewise-translate() {
     '(--line-breaks)--line-breaks=[line breaks of the text\: a line break ends a sentence (end, default), or is a space as in wrapped text, which an empty line or a list item ends (space)]:ENUM:(end space)' \
     '(--json)--json[print one line of JSON for each sentence]' \
     '(--attention)--attention[add each output token'\''s cross-attention weights to the JSON]' \
-    '(--shard)--shard=[I/N\: translate the lines I, I + N, I + 2 N, … of the input, counted from 0, and write OUT.part-I-of-N]:TEXT:_files' \
+    '(--shard)--shard=[I/N\: translate the lines I, I + N, I + 2 N and so on of the input, counted from 0, and write OUT.part-I-of-N]:TEXT:_files' \
     '(--merge)--merge=[join the N parts of --shard I/N to OUT]:NUMBER:' \
     '::input:_files'
 }

@@ -57,7 +57,7 @@ complete -c edgewise -n '__fish_edgewise_at " translate"' -l text-language -r -F
 complete -c edgewise -n '__fish_edgewise_at " translate"' -l line-breaks -x -a 'end space' -d 'line breaks of the text: a line break ends a sentence (end, default), or is a space as in wrapped text, which an empty line or a list item ends (space)'
 complete -c edgewise -n '__fish_edgewise_at " translate"' -l json -d 'print one line of JSON for each sentence'
 complete -c edgewise -n '__fish_edgewise_at " translate"' -l attention -d 'add each output token\'s cross-attention weights to the JSON'
-complete -c edgewise -n '__fish_edgewise_at " translate"' -l shard -r -F -d 'I/N: translate the lines I, I + N, I + 2 N, … of the input, counted from 0, and write OUT.part-I-of-N'
+complete -c edgewise -n '__fish_edgewise_at " translate"' -l shard -r -F -d 'I/N: translate the lines I, I + N, I + 2 N and so on of the input, counted from 0, and write OUT.part-I-of-N'
 complete -c edgewise -n '__fish_edgewise_at " translate"' -l merge -x -d 'join the N parts of --shard I/N to OUT'
 complete -c edgewise -n '__fish_edgewise_at ""' -f -a serve -d 'Translate texts for clients that speak HTTP, with the interfaces of LibreTranslate and DeepL'
 complete -c edgewise -n '__fish_edgewise_at " serve"' -s h -l help -d 'Print this help message and exit'
