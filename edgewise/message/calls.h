@@ -9,7 +9,7 @@
 #include "edgewise/message/functions.h"
 
 // Calls user functions and built-ins, and checks their results. Error texts begin with `error_prefix`, such as
-// "apply_nodes: the function".
+// "apply_nodes: the function". builtins.cc has compute(), calls.cc has the other functions.
 
 namespace edgewise {
 

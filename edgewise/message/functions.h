@@ -14,7 +14,8 @@
 #include "edgewise/message/mailboxes.h"
 #include "edgewise/message/rows.h"
 
-// User functions over batches of nodes and edges, and the built-in messages and reductions.
+// User functions over batches of nodes and edges, and the built-in messages and reductions. builtins.cc makes and
+// computes the built-ins.
 
 namespace edgewise {
 
