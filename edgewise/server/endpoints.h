@@ -13,11 +13,12 @@ namespace edgewise {
 void add_libretranslate(Router& router);
 
 /// Adds the interface of DeepL's API, version 2: /v2/translate, /v2/languages and /v2/usage. A formality that must be
-/// followed, a glossary and tag_handling=xml get status 400; context, preferred formality and preserve_formatting have
-/// no effect. /v2/usage counts the characters of all clients since the server's start.
+/// followed and a glossary get status 400; context, preferred formality and preserve_formatting have no effect.
+/// /v2/usage has the characters of the client's key in this month; without a key, those of all texts that this
+/// interface has translated since the server's start.
 void add_deepl(Router& router);
 
-/// Adds /v1/translate, the interface with everything that a model says.
+/// Adds /v1/translate, our own interface (native.cc), with everything that a model says.
 ///
 /// Fields: `text` (one or several), `source` (by default detected), `target`, `format` (text, html), `line_breaks`
 /// (end, space), `alternatives`, `attention` (true: with attention weights), `token_ranges` (true: with the bytes of
@@ -28,10 +29,10 @@ void add_deepl(Router& router);
 /// ranges of tokens begin at the first byte of the sentence: `input_token_ranges` of a sentence, and `token_ranges` of
 /// an output.
 ///
-/// With `stream` true, the response is a stream of server-sent events: `sentence` with these members
-/// for each sentence as soon as it is translated, with the number of its `text` and its `number` among the translated
-/// sentences of the text; then `result`, in which each translated sentence has its `number` in
-/// place of what its event has; or `error` with its `status`.
+/// With `stream` true, the response is a stream of server-sent events: `sentence` with the members that add_translation
+/// adds for each sentence as soon as it is translated, with the number of its `text`, its `number` among the translated
+/// sentences of the text, and `gap`, the text between it and the sentence before; then `result`, the response, in which
+/// each translated sentence has its `number` in place of what its event has; or `error` with its `status`.
 void add_native(Router& router);
 
 /// Adds the endpoints of operators and tools: /health, whether the process answers; /ready, whether the server takes

@@ -24,7 +24,7 @@ using ModelLanguages = std::map<std::string, std::string, std::less<>>;
 struct ModelSpec {
   std::vector<std::string> sources = {};  // codes; empty: all languages that the model has on this side
   std::vector<std::string> targets = {};
-  std::string path;  // as for Translator
+  std::string path;  // a directory or the name of a model, as for Translator
 };
 
 /// Throws Error for text that does not have this form.
@@ -32,7 +32,7 @@ ModelSpec parse_model_spec(std::string_view text);
 
 /// A model that translates requests, and its languages. Requests hold it, so that it lives until the last one ends.
 struct ServedModel {
-  std::string path;
+  std::string path;  // as in ModelSpec; names the model in reports and in /metrics
   ModelLanguages sources;
   ModelLanguages targets;
   std::int64_t max_outputs = 1;  // most outputs of a sentence
@@ -56,9 +56,9 @@ std::shared_ptr<ServedModel> load_served_model(const ModelSpec& spec, Translator
 ModelLanguages select_languages(const std::vector<std::string>& codes, const std::vector<std::string>& names,
                                 const std::string& path);
 
-/// Returns the models in a folder, by their names: each of its folders, unless the name begins with a dot. A folder
-/// that is named by languages, such as en-de, has these languages, another one all languages that its model has. Throws
-/// Error for a folder that cannot be read.
+/// Returns the models in a folder, in the order of their paths: each of its folders, unless the name begins with a dot.
+/// A folder that is named by languages, such as en-de, has these languages, another one all languages that its model
+/// has. Throws Error for a folder that cannot be read.
 std::vector<ModelSpec> list_models(const std::string& folder);
 
 }  // namespace edgewise
