@@ -25,8 +25,8 @@ struct GivenVocabularies {
 
 /// Reads `options.file`, whose relative path begins at `folder`; nullopt if the options name no file. Throws Error as
 /// read_vocabularies does, and for a file that contradicts the options: another case or kind, another algorithm or
-/// number of pieces, more words than `size`, or words with their marks although the options separate them. An option
-/// that has its default value, except the cases, contradicts no file.
+/// number of pieces, more words or characters than `size`, or words with their marks although the options separate
+/// them. An option that has its default value, except the cases, contradicts no file.
 std::optional<GivenVocabularies> read_given_vocabularies(const VocabularySection& options,
                                                          const std::filesystem::path& folder);
 

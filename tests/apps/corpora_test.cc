@@ -122,6 +122,41 @@ TEST_F(CorporaProgram, GiveAVocabularyThatARunCanUse) {
   EXPECT_TRUE(read("learned/last/model.safetensors") == read("taken/last/model.safetensors"));
 }
 
+TEST_F(CorporaProgram, GiveAVocabularyOfCharactersThatARunCanUse) {
+  std::string pairs;
+  for (int i = 0; i < 20; ++i) pairs += "aab \u00e9\tba\u00e9c\n";
+  write("characters.tsv", pairs);
+  write("characters.toml", "[data]\ntrain = [\"characters.tsv\"]\n" + kTinyModelConfig);
+  const auto with = [](std::vector<std::string> arguments, const std::vector<std::string>& settings) {
+    for (const std::string& setting : settings) arguments.insert(arguments.end(), {"--set", setting});
+    return arguments;
+  };
+  const auto train = [&with](const std::string& directory, const std::vector<std::string>& settings) {
+    return with({"train", "characters.toml", "--out", directory}, settings);
+  };
+  const std::string kind = "vocabulary.kind=characters";
+  const std::string size = "vocabulary.size=8";
+
+  const std::string output = run_well(with({"vocab", "characters.toml", "--out", "vocab"}, {kind, size}));
+  run_well(train("learned", {kind, size}));
+  run_well(train("taken", {kind, "vocabulary.file=vocab"}));
+
+  EXPECT_NE(output.find("vocab: one vocabulary of 8 tokens, from 20 pairs\n"), std::string::npos) << output;
+  EXPECT_EQ(read("vocab/vocabulary.txt"),
+            "#edgewise-vocabulary 2 kind=characters size=8 separate_punctuation=false marks=close\n"
+            "<pad>\n<unknown>\n<begin>\n<end>\na\nb\n\u00e9\n\\x20\n");
+  EXPECT_EQ(read("learned/last/vocabulary.txt"), read("vocab/vocabulary.txt"));
+  EXPECT_EQ(read("taken/last/vocabulary.txt"), read("vocab/vocabulary.txt"));
+  EXPECT_TRUE(read("learned/last/model.safetensors") == read("taken/last/model.safetensors"));
+  const std::string translation = run_well({"translate", "--model", "learned"}, {.input = "ab \u00e9\n"});
+  EXPECT_EQ(translation.find_first_not_of("ab \u00e9\n"), std::string::npos) << translation;
+  expect_refused(train("other", {"vocabulary.file=vocab", "vocabulary.size=7"}),
+                 "load_vocabulary: vocab has size 8, but the config has 7; set vocabulary.size=8");
+  expect_refused(train("other", {"vocabulary.file=vocab", "vocabulary.kind=sentencepiece"}),
+                 "load_vocabulary: vocab has kind characters, but the config has sentencepiece; set "
+                 "vocabulary.kind=characters");
+}
+
 TEST_F(CorporaProgram, AcceptASentencePieceFile) {
   run_well({"vocab", "text.toml", "--out", "vocab"});
   std::filesystem::copy_file(path("vocab/vocabulary.model"), path("outside.model"));

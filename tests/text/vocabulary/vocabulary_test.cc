@@ -44,6 +44,20 @@ TEST(Vocabulary, PutsSpecialTokensFirstThenTheMostFrequent) {
             "a <unknown> b");
 }
 
+TEST(Vocabulary, OfCharactersHasTheMostFrequentCodePointsOfAllSidesFirst) {
+  const Lines inputs = {"a\u00e9 a", "e\u0301\U0001F600"};
+  const Lines outputs = {"\u00e9a\U0001F600"};
+
+  const auto vocabulary = build_vocabulary({inputs, outputs}, {.kind = VocabularyKind::kCharacters});
+
+  EXPECT_EQ(vocabulary->kind(), VocabularyKind::kCharacters);
+  EXPECT_THAT(texts_of(*vocabulary),
+              ElementsAre("<pad>", "<unknown>", "<begin>", "<end>", "a", "\u00e9", "\U0001F600", " ", "e", "\u0301"));
+  EXPECT_EQ(vocabulary->encode("\u00e9 e\u0301x"), (Tokens{5, 7, 8, 9, kSpecial.unknown}));
+  EXPECT_EQ(vocabulary->decode(Tokens{kSpecial.begin, 4, kSpecial.unknown, 7, 6, kSpecial.end, kSpecial.padding}),
+            "a<unknown> \U0001F600");
+}
+
 TEST(Vocabulary, DoesNotDependOnTheOrderOfSentencesOrSides) {
   const Lines first = {"a b", "c a"};
   const Lines second = {"d"};
@@ -59,6 +73,18 @@ TEST(Vocabulary, LimitsItsSizeAndOmitsRareTokens) {
   EXPECT_EQ(build_vocabulary({sentences}, {.min_count = 2})->size(), 6);
 }
 
+TEST(Vocabulary, OfCharactersLimitsItsSizeAndOmitsRareOnes) {
+  const Lines sentences = {"\u00e9\u00e9\u00e9bbc"};
+  const VocabularyOptions limited = {.kind = VocabularyKind::kCharacters, .size = 6};
+  const VocabularyOptions frequent = {.kind = VocabularyKind::kCharacters, .min_count = 3};
+
+  EXPECT_THAT(texts_of(*build_vocabulary({sentences}, limited)),
+              ElementsAre("<pad>", "<unknown>", "<begin>", "<end>", "\u00e9", "b"));
+  EXPECT_EQ(build_vocabulary({sentences}, limited)->encode("bc"), (Tokens{5, kSpecial.unknown}));
+  EXPECT_THAT(texts_of(*build_vocabulary({sentences}, frequent)),
+              ElementsAre("<pad>", "<unknown>", "<begin>", "<end>", "\u00e9"));
+}
+
 TEST(Vocabulary, DoesNotEncodeTextAsSpecialTokens) {
   const Lines sentences = {"<end> <pad> a"};
 
@@ -66,6 +92,9 @@ TEST(Vocabulary, DoesNotEncodeTextAsSpecialTokens) {
 
   EXPECT_EQ(vocabulary->size(), 5);
   EXPECT_EQ(vocabulary->encode("<end> a"), (Tokens{kSpecial.unknown, 4}));
+  const auto characters = build_vocabulary({sentences}, {.kind = VocabularyKind::kCharacters});
+  EXPECT_THAT(characters->encode("<end>"), testing::AllOf(testing::SizeIs(5), testing::Each(testing::Ge(4))));
+  EXPECT_EQ(characters->decode(characters->encode("<end> a")), "<end> a");
 }
 
 TEST(Vocabulary, PreprocessesSentencesAccordingToItsOptions) {
@@ -259,6 +288,8 @@ TEST(VocabularyOptions, ListsItsFieldsOnce) {
 
   EXPECT_THAT(names, ElementsAre("kind", "size", "min_count", "separate_punctuation", "model", "character_coverage",
                                  "byte_fallback", "placeholders", "split_digits"));
+  EXPECT_EQ(enum_names(VocabularyKind{})[0].name, "words");
+  EXPECT_EQ(enum_names(VocabularyKind{})[1].name, "characters");
   EXPECT_EQ(enum_names(VocabularyKind{})[2].name, "sentencepiece");
   EXPECT_EQ(enum_names(VocabularyKind{})[3].name, "mapped");
   EXPECT_EQ(enum_names(SentencePieceModel{})[1].name, "bpe");
