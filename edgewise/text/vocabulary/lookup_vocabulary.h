@@ -39,7 +39,10 @@ struct TextPreprocessing {
   MarkSpacing marks = MarkSpacing::kClose;  // spacing that decoding gives to `!` and `?`
 };
 
-/// Builds one vocabulary of the most frequent tokens of all `sides`, each of which is a list of sentences.
+// Vocabularies of words and of characters: a list of tokens, in which the tokens of a sentence are looked up.
+
+/// Builds one vocabulary of the most frequent words or characters, as `options.kind` says, of all `sides`, each of
+/// which is a list of sentences. `options.size` counts the special tokens, which come first.
 std::shared_ptr<const Vocabulary> build_lookup_vocabulary(const std::vector<std::span<const std::string>>& sides,
                                                           const VocabularyOptions& options);
 

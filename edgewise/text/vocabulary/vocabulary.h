@@ -17,7 +17,14 @@
 
 namespace edgewise {
 
-enum class VocabularyKind { kWords, kCharacters, kSentencePiece, kMapped };
+/// The kind of a vocabulary's tokens. build_vocabulary learns all kinds but kMapped.
+enum class VocabularyKind {
+  kWords,          // text between white space (lookup_vocabulary.h)
+  kCharacters,     // code points, white space among them (lookup_vocabulary.h)
+  kSentencePiece,  // pieces that SentencePiece learns (sentencepiece_vocabulary.h)
+  kMapped          // tokens of a model of another system (mapped_vocabulary.h)
+};
+
 enum class SentencePieceModel { kUnigram, kBpe };
 
 /// When a SentencePiece vocabulary encodes characters that it does not have as their bytes in UTF-8.

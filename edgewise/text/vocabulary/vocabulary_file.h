@@ -11,13 +11,15 @@
 
 namespace edgewise {
 
+/// The contents of vocabulary.txt.
 struct VocabularyFile {
   VocabularyKind kind = VocabularyKind::kWords;
   TextPreprocessing preprocessing;
   std::vector<std::string> tokens;
 };
 
-/// Returns the text of vocabulary.txt: a header line, then a token on each line, so that token 0 is on line 2:
+/// Returns the text of vocabulary.txt, the file of words (`kind=words`) and of characters (`kind=characters`): a header
+/// line, then a token on each line, so that token 0 is on line 2:
 ///
 ///     #edgewise-vocabulary 2 kind=words size=906 separate_punctuation=true marks=close
 ///     <pad>
