@@ -88,7 +88,7 @@ struct Bf16Layout {
   struct Nodes {
     static constexpr int kSteps = kHeadSize / 16;
 
-    std::uint32_t tiles[kSteps][4] = {};
+    std::uint32_t tiles[kSteps][4];
 
     template <int kCount>
     EDGEWISE_DEVICE explicit Nodes(NodeMemory<kHeadSize, kCount>& /*shared*/, int /*number*/ = 0) {}

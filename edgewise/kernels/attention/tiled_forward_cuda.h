@@ -48,10 +48,10 @@ struct TiledForward {
     OnlineSoftmax softmax[kRowsOfLane];
 
     Tile tile = tiles.first();
-    if (tiles.has(tile)) {
-      query.load(p, p.query, {tiles.first_node(), p.num_destinations});
-      begin_copy(tiles, tile, 0);
-    }
+    // Loaded also if there is no tile: with a condition, kernels with bitmaps spill registers on sm_80.
+    query.load(p, p.query, {tiles.first_node(), p.num_destinations});
+    commit_copies();
+    if (tiles.has(tile)) begin_copy(tiles, tile, 0);
     for (int stage = 0; tiles.has(tile); stage = 1 - stage) {
       const Tile next = tiles.next(tile);
       wait_copies<0>();
@@ -67,6 +67,7 @@ struct TiledForward {
       }
       tile = next;
     }
+    wait_copies<0>();  // of a query without tiles
     store(tiles.first_node(), softmax, out);
   }
 
