@@ -51,7 +51,7 @@ std::string head(const std::string& fields) { return "POST / HTTP/1.1\r\nHost: a
 
 std::string line(const std::string& text) { return text + "\r\nHost: a\r\n\r\n"; }
 
-// A refused request ends the connection: the bytes behind it could be a part of its body, or a request that somebody
+// A refused request ends the connection: the bytes after it could be a part of its body, or a request that somebody
 // hid in it.
 const std::vector<Conversation> kRefused = {
     // Two lengths, or a length that not all servers read (request smuggling).
