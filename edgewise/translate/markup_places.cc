@@ -112,7 +112,7 @@ class NumberedElements {
   std::vector<std::int32_t> nearest_;  // the innermost element with an `id` that is the element or around it
 };
 
-/// Finds the words that are aligned to the input tokens in front of and behind an offset of the input.
+/// Finds the words that are aligned to the input tokens before and after an offset of the input.
 class AlignedPlaces {
  public:
   AlignedPlaces(const ParagraphText& paragraph, const AlignedTranslation& translation,
@@ -155,7 +155,7 @@ class AlignedPlaces {
  private:
   std::size_t index_of(const OutputWord& word) const { return static_cast<std::size_t>(&word - words_.data()); }
 
-  /// Lets tokens without a word have the place of the next token behind or in front of them that has one.
+  /// Lets tokens without a word have the place of the next token after or before them that has one.
   void fill_missing() {
     for (std::size_t token = tokens_.size(); token-- > 0;) {
       if (first_word_[token] == words_.size()) first_word_[token] = first_word_[token + 1];
@@ -192,7 +192,7 @@ class AlignedPlaces {
   const std::vector<ByteRange>& tokens_;
   const std::vector<OutputWord>& words_;
   std::vector<std::size_t> first_word_;   // first word aligned to each token; at the end the number of words
-  std::vector<std::size_t> end_word_;     // word behind those aligned to the token before each one
+  std::vector<std::size_t> end_word_;     // word after those aligned to the token before each one
   std::vector<std::size_t> line_begins_;  // first word of each line
 };
 

@@ -138,7 +138,7 @@ class TextPreparer {
   std::size_t num_used_ = 0;
   std::string prepared_;
   std::vector<ByteRange> ranges_;  // the spans in the sentence
-  std::size_t first_last_ = 0;     // first span behind the last word
+  std::size_t first_last_ = 0;     // first span after the last word
   bool is_behind_gap_ = false;     // whether a span was left out at the end of the model's text
   std::size_t first_in_gap_ = 0;   // first of the spans that were left out there
 };

@@ -14,7 +14,7 @@
 namespace edgewise {
 namespace {
 
-/// Returns whether no space is behind the mark, as behind an opening bracket.
+/// Returns whether no space is after the mark, as after an opening bracket.
 bool attaches_to_next(char32_t mark) {
   constexpr std::u32string_view kMarks = U"([{\u00A1\u00BF\u201E\u201A\u300C\u300E";
   return kMarks.find(mark) != std::u32string_view::npos;
@@ -29,7 +29,7 @@ class WordPlaces {
 
   std::size_t find(const PlacedSpan& placed) const {
     const TakenSpan& span = spans_[placed.span];
-    const std::size_t next = placed.token + (span.placeholder ? 1 : 0);  // first token behind the span
+    const std::size_t next = placed.token + (span.placeholder ? 1 : 0);  // first token after the span
     // The cost of a place is first the number of words that are on the wrong side.
     std::int64_t cost = 0;
     for (const OutputWord& word : words_) {
@@ -174,7 +174,7 @@ class SpanWriter {
     }
   }
 
-  /// Gives each word its tokens. A token without bytes belongs to the word behind it.
+  /// Gives each word its tokens. A token without bytes belongs to the word after it.
   void assign_tokens() {
     tokens_.resize(words_.size());
     std::size_t word = 0;

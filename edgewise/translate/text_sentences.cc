@@ -100,7 +100,7 @@ class SentenceList {
 
   const SentenceSplitter& splitter_;
   std::vector<TextSentence> sentences_;
-  std::string space_;  // behind the last sentence
+  std::string space_;  // after the last sentence
 };
 
 /// Returns the end of the line that begins at `begin`, with its line feed.

@@ -317,7 +317,7 @@ class WordFinder {
   bool has_word_ = false;
 };
 
-/// Returns whether a joiner behind the letter changes how the script is written.
+/// Returns whether a joiner after the letter changes how the script is written.
 bool needs_joiners(char32_t letter) {
   constexpr char32_t kFirst = 0x0600;  // Arabic; the scripts before it have no joiners
   return letter >= kFirst && (is_letter(letter) || is_mark(letter));

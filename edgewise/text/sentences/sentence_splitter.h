@@ -38,7 +38,7 @@ class SentenceSplitter {
   /// U+FFFD. Costs O(bytes).
   std::vector<ByteRange> split(std::string_view text) const;
 
-  /// Returns the number of bytes of the marks at the beginning of a line, with the white space behind them: of list
+  /// Returns the number of bytes of the marks at the beginning of a line, with the white space after them: of list
   /// items (`-`, `1.`, `a)`, `[x]`), quotations (`>`) and headings (`##`). A number before a word that follows ordinals
   /// in the language, as in `3. Mai`, is none.
   std::size_t skip_line_marks(std::string_view line) const;

@@ -21,7 +21,7 @@ struct Characters {
   std::size_t dots = 0;
   std::size_t colons = 0;
   bool has_digit_behind_letter = false;  // directly
-  bool ends_with_letters = false;        // with small letters behind digits, as `1990s` and `1.5x`
+  bool ends_with_letters = false;        // with small letters after digits, as `1990s` and `1.5x`
 };
 
 Characters count_characters(std::string_view text) {
@@ -97,7 +97,7 @@ std::size_t find_phone_end(std::string_view text, std::size_t begin) {
   return count_characters(text.substr(begin, end - begin)).digits >= 7 && !has_word_at(text, end) ? end : begin;
 }
 
-/// A number with the sign of a currency before or behind it.
+/// A number with the sign of a currency before or after it.
 std::size_t find_price_end(std::string_view text, std::size_t begin) {
   const CodePoint sign = text_point_at(text, begin);
   const bool has_sign = is_currency(sign.value);

@@ -46,14 +46,14 @@ WordShape read_word(std::string_view text, std::size_t begin) {
   return word;
 }
 
-/// Returns whether the word is a Dutch word without its first letters, behind which the capital stands: `'s Avonds`.
+/// Returns whether the word is a Dutch word without its first letters, after which the capital stands: `'s Avonds`.
 bool is_short_form(std::string_view text, const NextWord& next, const WordShape& word) {
   if (word.num_letters != 1 || next.begin == 0 || !is_apostrophe(text_point_before(text, next.begin).value))
     return false;
   return is_capital(text_point_at(text, read_gap(text, word.end).end).value);
 }
 
-/// Returns whether a quote or mark that ends at `offset` can close: no letter or digit is behind it.
+/// Returns whether a quote or mark that ends at `offset` can close: no letter or digit is after it.
 bool can_close(std::string_view text, std::size_t offset) {
   const CodePoint next = text_point_at(text, offset);
   return next.size == 0 || is_space(next.value) || is_stop_mark(next.value) || is_closing_mark(next.value) ||
@@ -142,7 +142,7 @@ class StopReader {
   bool is_quote_open_;
 };
 
-/// Returns whether hiragana behind a Japanese stop continue the sentence around a quote: `「はい。」と言った。`
+/// Returns whether hiragana after a Japanese stop continue the sentence around a quote: `「はい。」と言った。`
 bool continues_quote(const Stop& stop, char32_t next) {
   constexpr std::u32string_view kParticles = U"とっなのはがをにもでやかへよ";
   if (stop.has_closing) return kParticles.find(next) != std::u32string_view::npos;

@@ -98,7 +98,7 @@ std::size_t find_comment_end(std::string_view text, std::size_t position) {
   return std::string_view::npos;
 }
 
-/// Returns the position behind the next `end`; npos if there is none.
+/// Returns the position after the next `end`; npos if there is none.
 std::size_t find_behind(std::string_view text, std::size_t position, std::string_view end) {
   const std::size_t found = text.find(end, position);
   return found == std::string_view::npos ? found : found + end.size();
