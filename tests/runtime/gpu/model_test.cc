@@ -125,7 +125,7 @@ TEST(GpuModel, ComputesASentenceToTheSameBitsInAnyBatch) {
   }
 }
 
-/// Returns the log-probabilities of a sentence in slot 1, which is encoded behind another one of `before` tokens, and
+/// Returns the log-probabilities of a sentence in slot 1, which is encoded after another one of `before` tokens, and
 /// before a third one, or alone.
 std::vector<std::vector<float>> rows_behind(const GpuModel& model, const Tokens& sentence, std::size_t before) {
   const auto scorer = model.make_scorer();
