@@ -137,18 +137,17 @@ class AlignedPlaces {
     MarkupPlace place = {.line = piece.line, .piece = piece_number};
     const std::size_t begin = line_begin(piece.line);
     const std::size_t end = line_begin(piece.line + 1);
-    const bool is_behind_word =
-        !is_before_line(piece) && !is_behind_line(piece) && paragraph_.text[piece.offset] == ' ';
-    if (piece.kind == PieceKind::kLineBreak || is_behind_line(piece)) {
+    const bool is_after_word = !is_before_line(piece) && !is_after_line(piece) && paragraph_.text[piece.offset] == ' ';
+    if (piece.kind == PieceKind::kLineBreak || is_after_line(piece)) {
       place.word = end;
     } else if (is_before_line(piece)) {
       place.word = begin;
     } else {
       const std::size_t word =
-          is_behind_word ? end_word_[tokens_before(piece.offset)] : first_word_[token_at(piece.offset)];
+          is_after_word ? end_word_[tokens_before(piece.offset)] : first_word_[token_at(piece.offset)];
       place.word = std::clamp(word, begin, end);
     }
-    place.is_after_space = place.word < end && !is_behind_word;
+    place.is_after_space = place.word < end && !is_after_word;
     return place;
   }
 
@@ -169,7 +168,7 @@ class AlignedPlaces {
     return line < line_begins_.size() ? line_begins_[line] : words_.size();
   }
 
-  bool is_behind_line(const MarkupPiece& piece) const {
+  bool is_after_line(const MarkupPiece& piece) const {
     return piece.offset == paragraph_.text.size() || paragraph_.text[piece.offset] == '\n';
   }
   bool is_before_line(const MarkupPiece& piece) const {

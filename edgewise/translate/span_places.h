@@ -19,7 +19,7 @@ struct PlacedSpan {
   std::size_t span = 0;    // index in the sentence
   std::size_t token = 0;   // the token of its placeholder, or the number of tokens in front of the span
   std::size_t before = 0;  // first token of the word in front of the span
-  std::size_t behind = 0;  // after the last token of the word after the span
+  std::size_t after = 0;   // after the last token of the word after the span
 };
 
 /// Returns which of the spans, in ascending order, are in the part of the model's text that begins at `begin` and has

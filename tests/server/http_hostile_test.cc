@@ -117,7 +117,7 @@ const std::vector<Conversation> kRefused = {
     {"version with a space", line("GET / HTTP/1.1 "), {"400"}},
     {"version with two digits", line("GET / HTTP/1.10"), {"400"}},
     {"two spaces before the target", line("GET  / HTTP/1.1"), {"400"}},
-    {"two spaces behind the target", line("GET /  HTTP/1.1"), {"400"}},
+    {"two spaces after the target", line("GET /  HTTP/1.1"), {"400"}},
     {"tabs in place of spaces", line("GET\t/\tHTTP/1.1"), {"400"}},
     {"space before the method", line(" GET / HTTP/1.1"), {"400"}},
     {"no method", line("/ HTTP/1.1"), {"400"}},

@@ -122,14 +122,14 @@ EDGEWISE_DEVICE void find_key_ranges(const IntervalEdges& edges, int first_node,
   EDGEWISE_UNROLL
   for (int distance = 1; distance < kWarpSize; distance *= 2) {
     const int before = shuffle(end, Maximum()(lane - distance, 0));
-    const int behind = shuffle(begin, Minimum()(lane + distance, kWarpSize - 1));
+    const int after = shuffle(begin, Minimum()(lane + distance, kWarpSize - 1));
     end = Maximum()(end, before);
-    begin = Minimum()(begin, behind);
+    begin = Minimum()(begin, after);
   }
   const int end_before = shuffle(end, Maximum()(lane - 1, 0));
-  const int begin_behind = shuffle(begin, Minimum()(lane + 1, kWarpSize - 1));
+  const int begin_after = shuffle(begin, Minimum()(lane + 1, kWarpSize - 1));
   const int ends_before[2] = {lane > 0 ? end_before : 0, Maximum()(lane > 0 ? end_before : 0, keys[0].end)};
-  const int begins[2] = {begin, Minimum()(keys[1].begin, lane + 1 < kWarpSize ? begin_behind : kNone)};
+  const int begins[2] = {begin, Minimum()(keys[1].begin, lane + 1 < kWarpSize ? begin_after : kNone)};
   const bool is_first[2] = {keys[0].end > 0 && ends_before[0] <= begins[0],
                             keys[1].end > 0 && ends_before[1] <= begins[1]};
   const LaneMask firsts[2] = {ballot(is_first[0]), ballot(is_first[1])};
