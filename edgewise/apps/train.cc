@@ -233,7 +233,7 @@ void run_train(const TrainCommand& command) {
   make_output_optional();
   use_threads(command.threads);
   if (!launched) return train_in_process(command, single_process(), signals);
-  const at::Device device = choose_exchange_device(command, place_of(launched));
+  const at::Device device = choose_exchange_device(command, local_rank_of(launched));
   prepare_device(device);  // while no thread of c10d reads the environment
   run_as_rank(*launched, std::chrono::duration<double>(command.timeout), device, [&](ProcessGroup& processes) {
     train_in_process(command_after_restarts(command, launched->restarts, processes), processes, signals);
