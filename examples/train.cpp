@@ -26,7 +26,7 @@ int main(int argc, char** argv) try {
   const edgewise::TrainResult result = edgewise::train(edgewise::read_experiment(config, overrides), run,
                                                        {.data_folder = config.parent_path()}, printer, requests);
 
-  const edgewise::TranslationModel model = edgewise::open_model(run);
+  const edgewise::TranslationModel model = edgewise::load_model(run);
   const edgewise::Validation test = edgewise::evaluate(model, result.test);
   fmt::print("test after {} steps: loss {:.3f}, BLEU {:.1f}\n", result.step, test.loss, test.bleu.value_or(0));
   fmt::print("{}\n", edgewise::translate(model, {"I like music."}).front().text);

@@ -67,7 +67,7 @@ void print_json(const BenchDecodeCommand& command, const std::vector<DecodingBen
 void print_profile(const DecodingBench& result) {
   double rest = result.seconds;
   for (const Profile::Line& line : result.profile) {
-    print_output("  {:4.1f} %  {:8} times  {}\n", 100 * line.seconds / result.seconds, line.times, line.work);
+    print_output("  {:4.1f} %  {:8} times  {}\n", 100 * line.seconds / result.seconds, line.count, line.work);
     rest -= line.seconds;
   }
   print_output("  {:4.1f} %                  the rest\n", 100 * rest / result.seconds);

@@ -26,7 +26,7 @@ std::string profile_json(const BenchTrainCommand& command, const TrainingBench& 
     return JsonObject()
         .add("work", line.work)
         .add("ms_a_step", 1e3 * line.seconds / steps)
-        .add("times", line.times)
+        .add("times", line.count)
         .text();
   });
 }
@@ -37,7 +37,7 @@ void print_profile(const BenchTrainCommand& command, const TrainingBench& bench)
   double rest = bench.seconds;
   for (const Profile::Line& line : bench.profile) {
     print_output("{:9.2f}  {:4.1f} %  {:12.1f}  {}\n", 1e3 * line.seconds / steps, 100 * line.seconds / bench.seconds,
-                 static_cast<double>(line.times) / steps, line.work);
+                 static_cast<double>(line.count) / steps, line.work);
     rest -= line.seconds;
   }
   print_output("{:9.2f}  {:4.1f} %                the rest\n", 1e3 * rest / steps, 100 * rest / bench.seconds);

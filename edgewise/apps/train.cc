@@ -58,7 +58,7 @@ int signal_of(const TrainSignals& signals) { return signals.signal() != 0 ? sign
 /// Scores the test set of a finished run.
 void score_test(const TrainCommand& command, const TrainResult& result, TrainSignals& signals) {
   try {
-    const TranslationModel model = open_model(command.run);
+    const TranslationModel model = load_model(command.run);
     move_parameters(model.model->parameters(), result.device);
     const Validation scores = evaluate(model, result.test, &signals.requests().stop);
     print_output("test: {}\n", format_validation(scores));
@@ -102,17 +102,17 @@ Experiment read_shared_config(const TrainCommand& command, ProcessGroup& process
   return parse_experiment(broadcast_bytes(processes, text), command.config);
 }
 
-/// Returns the place of a process on its machine.
-LocalPlace place_of(const std::optional<LaunchEnvironment>& launched) {
-  return launched ? LocalPlace{launched->local_rank, launched->local_size} : LocalPlace();
+/// Returns the rank of a process on its machine.
+LocalRank local_rank_of(const std::optional<LaunchEnvironment>& launched) {
+  return launched ? LocalRank{launched->local_rank, launched->local_size} : LocalRank();
 }
 
 /// Returns the device on which the processes exchange tensors. After an error, the processes connect on the CPU, and
 /// find the same error again together: read_shared_config() and train() report it once.
-at::Device choose_exchange_device(const TrainCommand& command, const LocalPlace& place) {
+at::Device choose_exchange_device(const TrainCommand& command, const LocalRank& local_rank) {
   try {
     const Experiment experiment = read_experiment(command.config, command.settings);
-    return choose_device({"train: train.device", experiment.train.device, place});
+    return choose_device({"train: train.device", experiment.train.device, local_rank});
   } catch (const Error&) {
     return at::kCPU;
   }
@@ -124,7 +124,7 @@ TrainResult train_as_process(const TrainCommand& command, const Experiment& expe
                {.data_folder = std::filesystem::path(command.config).parent_path(),
                 .is_resumed = command.is_resumed,
                 .from = command.from,
-                .place = place_of(read_launch_environment())},
+                .local_rank = local_rank_of(read_launch_environment())},
                observer, signals.requests(), processes);
 }
 
@@ -233,7 +233,7 @@ void run_train(const TrainCommand& command) {
   make_output_optional();
   use_threads(command.threads);
   if (!launched) return train_in_process(command, single_process(), signals);
-  const at::Device device = choose_exchange_device(command, place_of(launched));
+  const at::Device device = choose_exchange_device(command, local_rank_of(launched));
   prepare_device(device);  // while no thread of c10d reads the environment
   run_as_rank(*launched, std::chrono::duration<double>(command.timeout), device, [&](ProcessGroup& processes) {
     train_in_process(command_after_restarts(command, launched->restarts, processes), processes, signals);

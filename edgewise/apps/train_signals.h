@@ -18,7 +18,7 @@ class TrainSignals {
   /// signals still end the process: nothing is to be saved before training.
   TrainSignals();
 
-  /// Handles all signals. From now on, output that nobody reads does not delay the end of the run.
+  /// Handles all signals. From now on, output without a reader does not delay the end of the run.
   void install();
 
   /// Lets the system send SIGTERM to this process when the thread that started it ends, in whatever way. Throws Error

@@ -16,7 +16,7 @@ std::int64_t available_memory(const std::string& root = "/");
 ///
 ///     train: model.size 65536 needs at least 2.4 TB of memory, but 19.2 GB are available; choose a smaller model.size
 ///
-/// The text before "needs" is `what`, the text behind the semicolon `advice`.
+/// The text before "needs" is `what`, the text after the semicolon `advice`.
 void require_memory(double bytes, std::string_view what, std::string_view advice);
 
 /// Writes a number of bytes for a message: "19.2 GB".

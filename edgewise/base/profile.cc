@@ -14,7 +14,7 @@ thread_local Profile* profile_of_this_thread = nullptr;
 }  // namespace
 
 Profile::Profile() {
-  check(profile_of_this_thread == nullptr, "Profile: this thread has one, needs to be without");
+  check(profile_of_this_thread == nullptr, "Profile: this thread has a profile already, needs to have none");
   profile_of_this_thread = this;
 }
 
@@ -32,16 +32,16 @@ void Profile::enter(const char* work) {
 
 void Profile::leave(Clock::duration elapsed) {
   current_->total += elapsed;
-  ++current_->times;
+  ++current_->count;
   current_ = current_->parent;
 }
 
 void Profile::add_lines(const Node& node, const std::string& prefix, std::vector<Line>& lines) {
   for (const auto& child : node.children) {
-    Clock::duration own = child->total;
-    for (const auto& grandchild : child->children) own -= grandchild->total;
+    Clock::duration self = child->total;
+    for (const auto& grandchild : child->children) self -= grandchild->total;
     const std::string work = prefix + child->work;
-    lines.push_back({work, std::chrono::duration<double>(own).count(), child->times});
+    lines.push_back({work, std::chrono::duration<double>(self).count(), child->count});
     add_lines(*child, work + " / ", lines);
   }
 }

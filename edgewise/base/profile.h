@@ -23,8 +23,8 @@ class Profile {
 
   struct Line {
     std::string work;        // "loss / products": the products inside the loss
-    double seconds = 0.0;    // without inner work that has its own line
-    std::int64_t times = 0;  // number of timers that ended
+    double seconds = 0.0;    // self time: without inner work that has its own line
+    std::int64_t count = 0;  // number of timers that ended
   };
 
   Profile();
@@ -42,7 +42,7 @@ class Profile {
     const char* work;
     Node* parent;
     Clock::duration total{};  // includes inner work
-    std::int64_t times = 0;
+    std::int64_t count = 0;
     std::vector<std::unique_ptr<Node>> children = {};
   };
 

@@ -12,12 +12,12 @@ struct PartedWork {
   void* context = nullptr;
 };
 
-/// Threads that help one thread, the caller, with its work. Every thread claims the next part that nobody has claimed:
-/// first from its own share of consecutive parts, so that similar calls find similar data in the thread's cache, then
-/// from the shares of others. The caller therefore never waits for a helper that has not begun, only for parts in
-/// progress. Waiting threads spin for at most 200 µs and then sleep, so that a busy machine can run the threads that
-/// they wait for. Helpers may not run on the caller's processor while the caller works there; the affinity of the
-/// caller stays as it is.
+/// Threads that help one thread, the caller, with its work. Every thread claims the next part that no thread has
+/// claimed: first from its own share of consecutive parts, so that similar calls find similar data in the thread's
+/// cache, then from the shares of others. The caller therefore never waits for a helper that has not begun, only for
+/// parts in progress. Waiting threads spin for at most 200 µs and then sleep, so that a busy machine can run the
+/// threads that they wait for. Helpers may not run on the caller's processor while the caller works there; the affinity
+/// of the caller stays as it is.
 class ThreadTeam {
  public:
   ThreadTeam();

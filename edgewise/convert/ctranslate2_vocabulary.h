@@ -27,11 +27,11 @@ struct Ctranslate2Vocabulary {
 };
 
 /// Reads shared_vocabulary, or source_vocabulary and target_vocabulary, as .json (a list) or .txt (a token on each
-/// line). The unknown token stands behind the others in a file that does not have it.
+/// line). The unknown token stands after the others in a file that does not have it.
 Ctranslate2Tokens read_ctranslate2_tokens(const std::filesystem::path& directory, const Ctranslate2Settings& settings,
                                           std::string_view caller);
 
-/// Makes the vocabularies out of the tokens, of which each side has as many as the model. `added` is the number of a
+/// Makes the vocabularies out of the tokens; each side has as many as the model. `added` is the number of a
 /// token of outputs that CTranslate2 does not have, if there is one: the first input of the decoder, and no output.
 ///
 /// A text is split by source.spm and target.spm, by sentencepiece.bpe.model or by sentencepiece.model, which may be in

@@ -76,7 +76,7 @@ std::int64_t read_common(const JsonSettings& config, const std::string& suffix, 
   return encoder;
 }
 
-/// Throws Error if position vectors do not begin with number 2: M2M-100 begins behind the number of the padding token.
+/// Throws Error if position vectors do not begin with number 2: M2M-100 begins after the number of the padding token.
 void check_first_position(const JsonSettings& config) {
   constexpr std::int64_t kPadding = 1;
   const std::int64_t padding = config.whole_number("pad_token_id").value_or(kPadding);

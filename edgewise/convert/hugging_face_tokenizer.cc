@@ -94,7 +94,7 @@ class TokenizerWriter {
   }
 
   void check_padding(const TokenList& list) const {
-    constexpr std::int64_t kPadding = 1;  // the first position of M2M-100 has the number behind it
+    constexpr std::int64_t kPadding = 1;  // the first position of M2M-100 has the number after it
     const std::int64_t padding = list.rules.special.padding;
     check(padding == kPadding, "{}: the padding token has number {}, needs {} as in M2M-100", caller_, padding,
           kPadding);
@@ -132,7 +132,7 @@ class TokenizerWriter {
     if (special.begin != special.padding) add("bos_token", special.begin);
   }
 
-  /// Separates the tokens of languages and those behind them from the others.
+  /// Separates the tokens of languages and those after them from the others.
   MultilingualTokens split(const TokenList& list) const {
     check(!list.rules.languages.empty(), "{}: the vocabulary has no languages, needs those of M2M-100 or NLLB-200",
           caller_);

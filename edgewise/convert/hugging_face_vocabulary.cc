@@ -72,8 +72,8 @@ class TokenizerSettings {
 
   const JsonSettings& config() const { return config_; }
 
-  /// Returns the tokens behind `first`, in the order of their numbers. Newer files list all special tokens with their
-  /// numbers; older files list the languages, behind which NLLB has `<mask>`.
+  /// Returns the tokens after `first`, in the order of their numbers. Newer files list all special tokens with their
+  /// numbers; older files list the languages, after which NLLB has `<mask>`.
   std::vector<std::string> tokens_from(std::int64_t first, bool has_mask) const {
     if (const JsonValue* numbered = config_.find("added_tokens_decoder")) return numbered_tokens(*numbered, first);
     std::vector<std::string> tokens = listed_tokens();

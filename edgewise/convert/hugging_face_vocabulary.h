@@ -14,10 +14,10 @@
 
 namespace edgewise {
 
-/// The tokens of M2M100Tokenizer or NllbTokenizer, with the tokens of the languages behind the others.
+/// The tokens of M2M100Tokenizer or NllbTokenizer, with the tokens of the languages after the others.
 struct MultilingualTokens {
   std::vector<std::string> listed;  // by number
-  std::vector<std::string> added;   // behind the listed ones: `__fr__` of M2M-100, `fra_Latn` and `<mask>` of NLLB
+  std::vector<std::string> added;   // after the listed ones: `__fr__` of M2M-100, `fra_Latn` and `<mask>` of NLLB
   bool is_nllb = false;
   LanguagePlace place = LanguagePlace::kBeforeBoth;
 };

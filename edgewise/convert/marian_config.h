@@ -14,7 +14,7 @@
 
 namespace edgewise {
 
-/// The token that is added behind those of Marian. It is padding and begins outputs.
+/// The token that is added after those of Marian. It is padding and begins outputs.
 inline constexpr std::string_view kMarianPadding = "<pad>";
 
 /// The output bias of kMarianPadding. Its probability is 0 in every precision, so that the other tokens have the

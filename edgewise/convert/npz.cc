@@ -21,7 +21,7 @@ constexpr std::size_t kNpyDigits = 21;
 
 struct NpyType {
   DType dtype;
-  std::string_view code;  // behind the byte order
+  std::string_view code;  // after the byte order
 };
 
 constexpr NpyType kNpyTypes[] = {

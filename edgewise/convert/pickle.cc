@@ -182,7 +182,7 @@ class PickleMachine {
         return push({});
       case PickleOpcode::kTrue:
       case PickleOpcode::kFalse:
-        return push({.kind = Kind::kTruth, .integer = opcode == PickleOpcode::kTrue ? 1 : 0});
+        return push({.kind = Kind::kBool, .integer = opcode == PickleOpcode::kTrue ? 1 : 0});
       case PickleOpcode::kBinInt:
         return push_integer(static_cast<std::int32_t>(reader_.take_number<std::uint32_t>("an integer")));
       case PickleOpcode::kBinInt1:
@@ -207,8 +207,8 @@ class PickleMachine {
         return push_global(module, reader_.take_until('\n', "the name of a global"));
       }
       case PickleOpcode::kStackGlobal: {
-        const std::string name = pop_kind(Kind::kText)->text;
-        return push_global(pop_kind(Kind::kText)->text, name);
+        const std::string name = pop_kind(Kind::kString)->text;
+        return push_global(pop_kind(Kind::kString)->text, name);
       }
       case PickleOpcode::kReduce: {
         auto arguments = pop_arguments();
@@ -218,7 +218,7 @@ class PickleMachine {
         return push({.kind = is_dict ? Kind::kDict : Kind::kCall, .text = name, .items = std::move(arguments)});
       }
       default:
-        return push({.kind = Kind::kPersistent, .items = pop_arguments()});
+        return push({.kind = Kind::kPersistentId, .items = pop_arguments()});
     }
   }
 
@@ -272,7 +272,7 @@ class PickleMachine {
   void push_text(std::uint64_t size) {
     const std::string_view text = reader_.take(size, "a text");
     if (find_bad_utf8(text)) fail_at_opcode("the text {} is not UTF-8, needs to be", quote(text));
-    push({.kind = Kind::kText, .text = std::string(text)});
+    push({.kind = Kind::kString, .text = std::string(text)});
   }
 
   void push_global(std::string_view module, std::string_view name) {

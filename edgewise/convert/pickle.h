@@ -12,17 +12,17 @@ namespace edgewise {
 
 /// A value of a pickle. Nothing is called: a call is a value that lists its arguments.
 struct PickleValue {
-  enum class Kind { kNone, kTruth, kInteger, kText, kTuple, kDict, kGlobal, kCall, kPersistent };
+  enum class Kind { kNone, kBool, kInteger, kString, kTuple, kDict, kGlobal, kCall, kPersistentId };
 
   Kind kind = Kind::kNone;
-  std::int64_t integer = 0;                    // kInteger; 0 or 1 for kTruth
-  std::string text = {};                       // kText; the name of kGlobal and of kCall: "collections.OrderedDict"
-  std::vector<const PickleValue*> items = {};  // elements of kTuple; arguments of kCall; the id's elements of
-                                               // kPersistent; keys and values of kDict, in turn
+  std::int64_t integer = 0;                    // kInteger; 0 or 1 for kBool
+  std::string text = {};                       // kString; the name of kGlobal and of kCall: "collections.OrderedDict"
+  std::vector<const PickleValue*> items = {};  // elements of kTuple; arguments of kCall; the elements of
+                                               // kPersistentId; keys and values of kDict, in turn
 };
 
-/// A pickle of Python, protocol 2 to 5, read as data. The opcodes are those of a dict of tensors as PyTorch writes it:
-/// None, truth values, integers, text, tuples, dicts, calls of globals and persistent ids. Throws Error, which names
+/// A pickle of Python, protocol 2 to 5, read as data. Supports the opcodes that PyTorch writes for a dict of tensors:
+/// None, bools, integers, strings, tuples, dicts, calls of globals and persistent ids. Throws Error, which names
 /// the opcode or global, for anything else: a pickle is a program, and other opcodes and globals can run any code.
 /// Calls of collections.OrderedDict are dicts; attributes that are set on a dict are ignored. Limits: 8 MiB, 1 000 000
 /// values.
@@ -35,7 +35,7 @@ class Pickle {
   Pickle(Pickle&&) = default;
   Pickle& operator=(Pickle&&) = default;
 
-  /// Returns the value, which may contain itself if it is hostile. The values are memory of this object.
+  /// Returns the value, which may contain itself in a malicious file. This object owns all values.
   const PickleValue& root() const { return *root_; }
 
  private:
@@ -46,7 +46,7 @@ class Pickle {
   const PickleValue* root_ = nullptr;
 };
 
-/// Describes the kind in an error: "a tuple".
+/// Returns the kind with its article, for error messages: "a tuple".
 std::string_view describe_kind(PickleValue::Kind kind);
 
 }  // namespace edgewise

@@ -72,9 +72,9 @@ class StateDictReader {
           describe_kind(dict.kind));
     for (std::size_t i = 0; i < dict.items.size(); i += 2) {
       const PickleValue& key = *dict.items[i];
-      check(key.kind == Kind::kText && !has_control_character(key.text),
+      check(key.kind == Kind::kString && !has_control_character(key.text),
             "{} has the key {}, needs text without control characters", where_,
-            key.kind == Kind::kText ? quote(key.text) : std::string(describe_kind(key.kind)));
+            key.kind == Kind::kString ? quote(key.text) : std::string(describe_kind(key.kind)));
       tensor_ = quote(key.text);
       add_tensor(key.text, *dict.items[i + 1]);
     }
@@ -90,7 +90,7 @@ class StateDictReader {
     const auto& arguments = call.items;
     check(arguments.size() == 6, "{}: {} is a call with {} arguments, needs six, without metadata", where_, tensor_,
           arguments.size());
-    expect(arguments[4]->kind == Kind::kTruth, "requires_grad", *arguments[4], "a truth value");
+    expect(arguments[4]->kind == Kind::kBool, "requires_grad", *arguments[4], "a truth value");
     expect(is_empty(*arguments[5]), "list of hooks", *arguments[5], "an empty dict");
     const Storage& storage = find_storage(*arguments[0]);
     TensorView view{read_number("offset", *arguments[1]), read_numbers("sizes", *arguments[2]),
@@ -114,9 +114,9 @@ class StateDictReader {
   // A persistent id is ('storage', type, key, device, number of elements).
   const Storage& find_storage(const PickleValue& id) {
     const auto& parts = id.items;
-    const bool is_storage = id.kind == Kind::kPersistent && parts.size() == 5 && parts[0]->kind == Kind::kText &&
+    const bool is_storage = id.kind == Kind::kPersistentId && parts.size() == 5 && parts[0]->kind == Kind::kString &&
                             parts[0]->text == "storage" && parts[1]->kind == Kind::kGlobal &&
-                            parts[2]->kind == Kind::kText && parts[3]->kind == Kind::kText;
+                            parts[2]->kind == Kind::kString && parts[3]->kind == Kind::kString;
     expect(is_storage, "storage", id, "the id of one");
     const auto* type = std::ranges::find(kStorageTypes, parts[1]->text, &StorageType::global);
     check(type != std::end(kStorageTypes), "{}: the storage of {} has the type {}, needs a type of storage", where_,

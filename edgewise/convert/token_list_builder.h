@@ -27,7 +27,7 @@ class TokenListBuilder {
 
   TokenList& list() { return list_; }
 
-  /// Adds a special token, which decoding omits, behind the others, or finds it. Returns its number.
+  /// Adds a special token, which decoding omits, after the others, or finds it. Returns its number.
   std::int64_t add_special(const std::string& token);
 
   /// Makes the names of special tokens in a text ordinary text.

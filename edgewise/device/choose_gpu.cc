@@ -53,21 +53,21 @@ std::int64_t check_gpu(const DeviceRequest& request, const GpuSearch& search, st
 
 std::int64_t choose_own_gpu(const DeviceRequest& request, const GpuSearch& search) {
   check_no_obstacle(request, search);
-  check(request.place.size <= std::ssize(search.gpus),
+  check(request.local_rank.size <= std::ssize(search.gpus),
         "{} is {} for {} processes on this machine, needs a GPU for each, and CUDA finds {}; start fewer processes, or "
         "set {}=cuda:0 if the launcher gives each process its own GPU",
-        request.option, request.name, request.place.size, search.gpus.size(),
+        request.option, request.name, request.local_rank.size, search.gpus.size(),
         request.option.substr(request.option.rfind(' ') + 1));
-  return check_gpu(request, search, request.place.rank);
+  return check_gpu(request, search, request.local_rank.rank);
 }
 
-std::optional<std::int64_t> choose_any(const LocalPlace& place, const GpuSearch& search) {
+std::optional<std::int64_t> choose_any(const LocalRank& local_rank, const GpuSearch& search) {
   std::vector<std::int64_t> usable;
   for (std::size_t number = 0; number < search.gpus.size(); ++number) {
     if (can_be_used(search.gpus[number])) usable.push_back(static_cast<std::int64_t>(number));
   }
-  if (std::ssize(usable) < place.size) return std::nullopt;
-  return usable[static_cast<std::size_t>(place.rank)];
+  if (std::ssize(usable) < local_rank.size) return std::nullopt;
+  return usable[static_cast<std::size_t>(local_rank.rank)];
 }
 
 DeviceName parse_requested_name(const DeviceRequest& request) {
@@ -96,7 +96,7 @@ std::optional<std::int64_t> choose_gpu(const DeviceRequest& request, const GpuSe
     case DeviceChoice::kGpu:
       return name.gpu ? check_gpu(request, search, *name.gpu) : choose_own_gpu(request, search);
     case DeviceChoice::kAuto:
-      return choose_any(request.place, search);
+      return choose_any(request.local_rank, search);
   }
   fail("choose_gpu: choice is {}, needs one of DeviceChoice", static_cast<int>(name.choice));
 }

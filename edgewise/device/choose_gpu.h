@@ -52,7 +52,7 @@ inline constexpr std::string_view kNeedsDeviceName =
 std::optional<DeviceName> parse_device_name(std::string_view text);
 
 /// The number of a process among those of a training on the same machine.
-struct LocalPlace {
+struct LocalRank {
   std::int64_t rank = 0;
   std::int64_t size = 1;
 };
@@ -61,7 +61,7 @@ struct LocalPlace {
 struct DeviceRequest {
   std::string option;  // the beginning of errors, such as "train: train.device"
   std::string name;    // parse_device_name() accepts it
-  LocalPlace place = {};
+  LocalRank local_rank = {};
 };
 
 /// Returns the number of the GPU on which a process computes, or nothing for the CPU:

@@ -19,7 +19,7 @@ Platform platform();
 /// other streams after wait_for(stream). free_memory() frees it. Throws std::exception if there is none.
 void* allocate_memory(std::size_t bytes, Stream stream);
 
-/// Frees memory behind all kernels and copies that have begun in `stream`.
+/// Frees memory after all kernels and copies that have begun in `stream`.
 void free_memory(void* memory, Stream stream);
 
 /// Returns memory of the host that begin_copy() can read and write, and that free_host_memory() frees. Throws

@@ -80,7 +80,7 @@ std::string pack_strings(const std::vector<std::string>& strings);
 /// Returns the strings of pack_strings. Throws Error for bytes that pack_strings does not return.
 std::vector<std::string> unpack_strings(const std::string& bytes);
 
-/// Two groups of the same processes, of which one exchanges tensors on the CPU and the other one tensors on a GPU. A
+/// Two groups of the same processes: one exchanges tensors on the CPU, and the other one tensors on a GPU. A
 /// function throws Error if its two tensors are on different devices.
 class RoutedProcessGroup : public ProcessGroup {
  public:

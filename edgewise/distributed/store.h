@@ -23,8 +23,8 @@ struct ConnectionEnds {
   std::string there = {};
 };
 
-/// Connects to the store once and closes the connection. Tries again until somebody listens. Throws Error, which begins
-/// with connect_processes, after the timeout.
+/// Connects to the store once and closes the connection. Tries again until a process listens. Throws Error, which
+/// begins with connect_processes, after the timeout.
 ConnectionEnds reach_store(const std::string& address, int port, std::chrono::milliseconds timeout);
 
 /// Opens a socket that listens at `port`: at the loopback address alone if `address` is one and `is_local`, otherwise

@@ -12,7 +12,7 @@
 #include "edgewise/search/scorer.h"
 
 // A self-test of this machine: decoding with a small Transformer of fixed random weights in each precision, with the
-// instruction set in force and on num_threads() threads. It takes a fraction of a second on one core.
+// instruction set in use and on num_threads() threads. It takes a fraction of a second on one core.
 
 namespace edgewise {
 

@@ -136,7 +136,7 @@ std::int64_t count_training_pairs(const EncodedText& pairs, const Corpus& corpus
   return report.kept;
 }
 
-/// Warns about vocabularies that do not fit the training pairs, of which it reads a sample.
+/// Reads a sample of the training pairs, and warns about vocabularies that do not fit it.
 void warn_of_vocabularies(const Corpus& corpus, const Vocabularies& vocabularies, RunObserver& observer) {
   constexpr std::int64_t kMostPairs = 10'000;
   const SentencePairs sample = sample_pairs(corpus.train, kMostPairs);
@@ -174,7 +174,7 @@ void require_validation_memory(const TransformerOptions& model, const BatchOptio
 at::Device take_device(const Experiment& experiment, const TrainSettings& settings, ProcessGroup& processes) {
   at::Device device = at::kCPU;
   in_all_processes(processes, [&] {
-    device = choose_device({"train: train.device", experiment.train.device, settings.place});
+    device = choose_device({"train: train.device", experiment.train.device, settings.local_rank});
     prepare_device(device);
   });
   return device;

@@ -35,7 +35,7 @@ struct TrainSettings {
   std::filesystem::path data_folder = {};  // base of the config's relative paths: the folder of the config file
   bool is_resumed = false;                 // continue the run that the directory holds
   std::filesystem::path from = {};         // model or run directory whose parameters a new run starts from
-  LocalPlace place = {};                   // chooses the GPU of this process (train/device.h)
+  LocalRank local_rank = {};               // chooses the GPU of this process (device/choose_gpu.h)
 };
 
 struct TrainResult {
@@ -49,7 +49,7 @@ struct TrainResult {
 /// Trains the model of a config and writes the run directory (train/checkpoint.h):
 ///
 ///     TrainResult result = train(read_experiment("demo.toml"), "runs/demo", {}, observer, requests);
-///     Validation test = evaluate(open_model("runs/demo"), result.test);
+///     Validation test = evaluate(load_model("runs/demo"), result.test);
 ///
 /// With `from`, the run has the vocabularies of that model and starts from its parameters; all other state is that of a
 /// new run. The experiment is the one of read_fine_tuning_config (run_config.h):
@@ -59,13 +59,16 @@ struct TrainResult {
 /// Computes on the device that choose_device() returns for train.device; processes that train together on GPUs are
 /// connected with this device (ConnectOptions). A run may be resumed on another device.
 ///
-/// Ends early when `requests.stop` becomes true. Throws Error as check_options does, before it opens a file, as
-/// choose_device, Trainer, load_corpus, make_vocabularies and read_start_model do, when the directory holds a run that
-/// is not resumed, and when another process trains in the directory.
+/// Ends early when `requests.stop` becomes true. Throws Error
+///
+/// - as check_options does, before it opens a file;
+/// - as choose_device, Trainer, load_corpus, make_vocabularies and read_start_model do;
+/// - if the directory holds a run and `is_resumed` is false;
+/// - if another process trains in the directory.
 ///
 /// Several processes train together when all call this function with the same experiment and settings (Trainer).
 /// Process 0 alone reads and writes the run directory and the model of `from`, and learns the vocabularies; each
-/// process reads the corpus. An Error that process 0 finds, or all processes, is a CollectiveError.
+/// process reads the corpus. An error that process 0 or every process finds is thrown as a CollectiveError.
 TrainResult train(const Experiment& experiment, const std::filesystem::path& run, const TrainSettings& settings,
                   RunObserver& observer, RunRequests& requests, ProcessGroup& processes = single_process());
 

@@ -34,7 +34,7 @@ class LossDoubt : public TrainObserver {
 };
 
 /// Describes why a vocabulary does not fit the sentences of a side, "input" or "output": a fifth of their tokens are
-/// unknown, or half of their letters are of scripts of which the vocabulary has few tokens. Usually empty.
+/// unknown, or half of their letters are of scripts for which the vocabulary has few tokens. Usually empty.
 std::vector<std::string> describe_vocabulary_doubts(std::string_view side, std::span<const std::string> sentences,
                                                     const Vocabulary& vocabulary);
 

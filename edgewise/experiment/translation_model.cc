@@ -14,12 +14,8 @@ LossOptions TranslationModel::loss_options() const {
   return {.smoothing = experiment.train.smoothing, .ignored = special.padding};
 }
 
-std::string_view model_name(ModelKind kind) {
-  return kind == ModelKind::kUniversal ? "Universal Transformer" : "Transformer";
-}
-
-TranslationModel open_model(const std::filesystem::path& path) {
-  return make_model(read_model_files(path, "open_model"));
+TranslationModel load_model(const std::filesystem::path& path) {
+  return make_model(read_model_files(path, "load_model"));
 }
 
 TranslationModel make_model(const ModelFiles& files) {

@@ -26,13 +26,10 @@ struct TranslationModel {
   LossOptions loss_options() const;
 };
 
-/// Returns "Transformer" or "Universal Transformer".
-std::string_view model_name(ModelKind kind);
-
 /// Reads a model directory, or the best model of a run directory, after checking every file's size and SHA-256.
-TranslationModel open_model(const std::filesystem::path& path);
+TranslationModel load_model(const std::filesystem::path& path);
 
-/// Makes the model of a directory in memory.
+/// Makes a model from the files of a model directory, which are already in memory.
 TranslationModel make_model(const ModelFiles& files);
 
 /// An input as tokens, and the special tokens around them.

@@ -68,7 +68,7 @@ void check_same_names(const Graph& part, std::size_t index, const Graph& first) 
 
 /// Finds the row of an edge among the rows of a part.
 std::int64_t find_row(const RelationView& rows, const Numbering::Range& part_rows, EdgeIndex edge) {
-  const EdgeIndex* begin = rows.row_begin + part_rows.local_begin;
+  const EdgeIndex* begin = rows.row_begin + part_rows.begin_in_kind;
   return std::upper_bound(begin, begin + part_rows.count, edge) - rows.row_begin - 1;
 }
 
@@ -160,7 +160,7 @@ std::vector<std::int64_t> Graph::Storage::count_edges() const {
     for (std::size_t i = 0; i < relations.size(); ++i) {
       const auto row_begin = relations[i].relation.row_begin();
       const Numbering::Range rows = nodes.range(part, ends[i].destination_set);
-      counts.push_back(row_begin[rows.local_begin + rows.count] - row_begin[rows.local_begin]);
+      counts.push_back(row_begin[rows.begin_in_kind + rows.count] - row_begin[rows.begin_in_kind]);
     }
   }
   return counts;
@@ -171,8 +171,8 @@ void Graph::Storage::append_ends(std::int64_t part, std::int64_t relation, std::
   const Numbering::Range sources = nodes.range(part, ends[relation].source_set);
   const Numbering::Range destinations = nodes.range(part, ends[relation].destination_set);
   const std::int64_t source = relations[relation].relation.view().source(row, local_edge);
-  list.sources.push_back(static_cast<NodeIndex>(sources.begin + source - sources.local_begin));
-  list.destinations.push_back(static_cast<NodeIndex>(destinations.begin + row - destinations.local_begin));
+  list.sources.push_back(static_cast<NodeIndex>(sources.begin + source - sources.begin_in_kind));
+  list.destinations.push_back(static_cast<NodeIndex>(destinations.begin + row - destinations.begin_in_kind));
 }
 
 void Graph::Storage::check_stays_in_parts(std::int64_t relation, std::string_view function) const {
@@ -180,7 +180,7 @@ void Graph::Storage::check_stays_in_parts(std::int64_t relation, std::string_vie
   for (std::int64_t part = 0; part < nodes.num_parts(); ++part) {
     const auto [first, begin, count] = nodes.range(part, ends[relation].source_set);
     const Numbering::Range rows = nodes.range(part, ends[relation].destination_set);
-    for (std::int64_t row = rows.local_begin; row < rows.local_begin + rows.count; ++row) {
+    for (std::int64_t row = rows.begin_in_kind; row < rows.begin_in_kind + rows.count; ++row) {
       const EdgeIndex row_end = view.row_begin[row + 1];
       // An interval needs a check of its first and last source only.
       const EdgeIndex step = view.intervals == nullptr ? 1 : std::max<EdgeIndex>(1, row_end - 1 - view.row_begin[row]);
@@ -327,8 +327,8 @@ EdgeList Graph::find_edges(std::span<const EdgeIndex> edges) const {
           edges[i], num_edges());
     const Numbering::Location location = storage_->edges.find(edges[i]);
     const Numbering::Range rows = storage_->nodes.range(location.part, storage_->ends[location.kind].destination_set);
-    const std::int64_t row = find_row(relations()[location.kind].relation.view(), rows, location.local);
-    storage_->append_ends(location.part, location.kind, row, location.local, list);
+    const std::int64_t row = find_row(relations()[location.kind].relation.view(), rows, location.index_in_kind);
+    storage_->append_ends(location.part, location.kind, row, location.index_in_kind, list);
   }
   return list;
 }
@@ -341,7 +341,7 @@ EdgeList Graph::all_edges() const {
     for (std::size_t i = 0; i < relations().size(); ++i) {
       const auto row_begin = relations()[i].relation.row_begin();
       const Numbering::Range rows = storage_->nodes.range(part, storage_->ends[i].destination_set);
-      for (std::int64_t row = rows.local_begin; row < rows.local_begin + rows.count; ++row) {
+      for (std::int64_t row = rows.begin_in_kind; row < rows.begin_in_kind + rows.count; ++row) {
         for (EdgeIndex edge = row_begin[row]; edge < row_begin[row + 1]; ++edge) {
           storage_->append_ends(part, static_cast<std::int64_t>(i), row, edge, list);
         }
@@ -364,7 +364,7 @@ Graph Graph::edge_subgraph(std::span<const EdgeIndex> edges) const {
   std::vector<std::vector<EdgeIndex>> kept(relations().size());
   for (const EdgeIndex edge : sort_edges(edges, num_edges(), "edge_subgraph")) {
     const Numbering::Location location = storage_->edges.find(edge);
-    kept[location.kind].push_back(location.local);
+    kept[location.kind].push_back(location.index_in_kind);
   }
   std::vector<NamedRelation> changed = relations();
   for (std::size_t i = 0; i < changed.size(); ++i) changed[i].relation = keep_edges(changed[i].relation, kept[i]);

@@ -7,19 +7,22 @@
 namespace edgewise {
 
 /// Numbers the nodes of a graph by part and set, or the edges by part and relation; a "kind" is a set or a relation.
-/// Global numbers run part by part, and within a part kind by kind. Local numbers count one kind over all parts.
+/// Global numbers run part by part, and within a part kind by kind. An index in a kind counts the nodes or edges of one
+/// kind over all parts: for a node, it is the local number of graph.h.
 class Numbering {
  public:
-  /// The numbers of one kind in one part: global `[begin, begin + count)`, local `[local_begin, local_begin + count)`.
+  /// The numbers of one kind in one part: global `[begin, begin + count)`, in the kind
+  /// `[begin_in_kind, begin_in_kind + count)`.
   struct Range {
     std::int64_t begin = 0;
-    std::int64_t local_begin = 0;
+    std::int64_t begin_in_kind = 0;
     std::int64_t count = 0;
   };
+  /// The part and the kind of a node or edge, and its index in this kind.
   struct Location {
     std::int64_t part = 0;
     std::int64_t kind = 0;
-    std::int64_t local = 0;
+    std::int64_t index_in_kind = 0;
   };
 
   Numbering() = default;
@@ -33,15 +36,15 @@ class Numbering {
 
   Range range(std::int64_t part, std::int64_t kind) const;
 
-  /// Finds the part, kind and local number of a global number in [0, total). O(log(parts · kinds)).
+  /// Finds the part, the kind and the index in the kind of a global number in [0, total). O(log(parts · kinds)).
   Location find(std::int64_t number) const;
 
  private:
   std::int64_t num_parts_ = 0;
   std::int64_t num_kinds_ = 0;
   std::vector<std::int64_t> counts_;
-  std::vector<std::int64_t> begin_ = {0};  // [parts · kinds + 1], ascending
-  std::vector<std::int64_t> local_begin_;  // [parts · kinds]
+  std::vector<std::int64_t> begin_ = {0};    // [parts · kinds + 1], ascending
+  std::vector<std::int64_t> begin_in_kind_;  // [parts · kinds]
 };
 
 }  // namespace edgewise

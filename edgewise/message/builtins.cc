@@ -44,7 +44,7 @@ BuiltinReduction max(std::string message, std::string out) {
 
 namespace {
 
-/// Inserts dimensions of size 1 behind the first, which is that of the edges.
+/// Inserts dimensions of size 1 after the first, which is that of the edges.
 at::Tensor with_dimensions(at::Tensor x, std::int64_t count) {
   while (x.dim() < count) x = x.unsqueeze(1);
   return x;

@@ -17,7 +17,7 @@ std::int64_t count_feed_forward(const TransformerOptions& options) {
 
 std::int64_t count_norm(const TransformerOptions& options) { return 2 * options.size; }
 
-/// Counts the parameters of one layer with `attentions` attentions, each behind or in front of a norm.
+/// Counts the parameters of one layer with `attentions` attentions, each after or before a norm.
 std::int64_t count_layer(const TransformerOptions& options, std::int64_t attentions) {
   return attentions * count_attention(options) + count_feed_forward(options) + (attentions + 1) * count_norm(options);
 }

@@ -34,7 +34,7 @@ struct FeedForward {
 };
 
 /// An encoder layer: self-attention and feed-forward, each within a Sublayer. `project_qkv` and `finish_layer` are the
-/// parts in front of and behind the attention average, which fused attention or message passing computes.
+/// parts before and after the attention average, which fused attention or message passing computes.
 struct EncoderLayer {
   MultiHeadAttention self_attention;
   FeedForward feed_forward;
@@ -44,7 +44,7 @@ struct EncoderLayer {
   EncoderLayer() = default;
   EncoderLayer(const LayerOptions& options, RandomStream& random);
 
-  /// Applies the norm in front of self-attention, if any, and projects to queries, keys and values.
+  /// Applies the norm before self-attention, if any, and projects to queries, keys and values.
   Projections project_qkv(const at::Tensor& x_NM, AttentionFields fields = AttentionFields::kAll) const;
   /// Finishes self-attention from its averages, and computes feed-forward.
   at::Tensor finish_layer(const at::Tensor& x_NM, const at::Tensor& average_NHV, Pass& pass) const;
@@ -56,7 +56,7 @@ struct EncoderLayer {
     return apply_feed_forward(finish_attention(x_NM, average_NHV, pass), next, pass);
   }
 
-  /// Finishes self-attention. Returns the state in front of feed-forward, whose input a caller can change.
+  /// Finishes self-attention. Returns the state before feed-forward, whose input a caller can change.
   NodeState finish_attention(const at::Tensor& x_NM, const at::Tensor& average_NHV, Pass& pass) const;
   NodeState apply_feed_forward(const NodeState& state, const Norm& next, Pass& pass) const;
 
@@ -77,7 +77,7 @@ struct EncoderLayer {
 EncoderLayer transformer_block(std::int64_t size, std::int64_t heads, RandomStream& random);
 
 /// A decoder layer: self-attention, cross-attention to the encoder's output, and feed-forward, each within a Sublayer.
-/// As in EncoderLayer, each part in front of or behind an attention average has its own function.
+/// As in EncoderLayer, each part before or after an attention average has its own function.
 struct DecoderLayer {
   MultiHeadAttention self_attention;
   MultiHeadAttention cross_attention;
@@ -89,7 +89,7 @@ struct DecoderLayer {
   DecoderLayer() = default;
   DecoderLayer(const LayerOptions& options, RandomStream& random);
 
-  /// Applies the norm in front of self-attention, if any, and projects to queries, keys and values.
+  /// Applies the norm before self-attention, if any, and projects to queries, keys and values.
   Projections project_self_qkv(const at::Tensor& x_DM, AttentionFields fields = AttentionFields::kAll) const;
   /// Finishes self-attention from its averages: output projection, dropout, residual connection, norm.
   at::Tensor finish_self_attention(const at::Tensor& x_DM, const at::Tensor& average_DHV, Pass& pass) const;
@@ -106,7 +106,7 @@ struct DecoderLayer {
                        const at::Tensor& encoded_SM, const Norm& next, Pass& pass) const;
 
   /// Finishes self-attention from its averages, and computes cross-attention; `encoder_kv` has the keys and values of
-  /// the encoder nodes. Returns the state in front of feed-forward, so that a caller can change feed-forward's input.
+  /// the encoder nodes. Returns the state before feed-forward, so that a caller can change feed-forward's input.
   NodeState attend_encoder(const Relation& encoder_decoder, const at::Tensor& x_DM, const at::Tensor& self_average_DHV,
                            const Projections& encoder_kv, Pass& pass) const;
   NodeState finish_cross_attention(const at::Tensor& x_DM, const at::Tensor& cross_average_DHV, Pass& pass) const;

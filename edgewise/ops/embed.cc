@@ -114,7 +114,7 @@ class Embed : public Operation {
   }
 
  private:
-  /// Returns the gradient of a table of which the forward pass has added `rows`, times `scale`, to the sums.
+  /// Returns the gradient of a table whose `rows`, times `scale`, the forward pass has added to the sums.
   at::Tensor add_rows(const at::Tensor& grad_out_TM, const std::vector<std::int64_t>& rows, const at::Tensor& table,
                       double scale, const kernels::Dropout& row_dropout) const {
     const GradientBuffer gradient = zeroed_gradient_buffer(table);

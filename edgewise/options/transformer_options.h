@@ -98,6 +98,11 @@ inline constexpr auto enum_names(ModelKind) {
   return std::array{EnumName{ModelKind::kTransformer, "transformer"}, EnumName{ModelKind::kUniversal, "universal"}};
 }
 
+/// Returns "Transformer" or "Universal Transformer".
+constexpr std::string_view model_name(ModelKind kind) {
+  return kind == ModelKind::kUniversal ? "Universal Transformer" : "Transformer";
+}
+
 /// Options of a model. Defaults are those of the tutorial preset.
 struct TransformerOptions : LayerOptions {
   TransformerPreset preset = TransformerPreset::kTutorial;

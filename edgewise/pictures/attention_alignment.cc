@@ -92,7 +92,7 @@ std::optional<PairWords> split_into_words(const TranslationModel& model, std::st
 }
 
 /// Returns the word of each token of a map's side: -1 for the `before` tokens in front of the sentence and those
-/// behind.
+/// after.
 std::vector<std::int64_t> word_of_each(const Words& words, std::size_t before, std::size_t size) {
   std::vector<std::int64_t> word_of_token(before, -1);
   word_of_token.insert(word_of_token.end(), words.word_of_token.begin(), words.word_of_token.end());

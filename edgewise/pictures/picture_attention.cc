@@ -61,7 +61,7 @@ PicturePairs read_picture_pairs(const AttentionPictureOptions& options, const Tr
 PictureForms picture_attention(const AttentionPictureOptions& options) {
   check(options.input || !options.pairs.empty(), "{}: there is no sentence, needs --input or --pairs",
         kPictureAttention);
-  const TranslationModel model = open_model(options.model);
+  const TranslationModel model = load_model(options.model);
   const PicturePairs pairs = read_picture_pairs(options, model);
 
   AttentionPage page;

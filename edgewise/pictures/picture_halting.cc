@@ -63,7 +63,7 @@ void check_drawn_outputs(const std::vector<SentenceSteps>& sentences) {
 }
 
 Halting measure_halting(const HaltingPictureOptions& options) {
-  const TranslationModel model = open_model(options.model);
+  const TranslationModel model = load_model(options.model);
   const TransformerOptions& model_options = model.experiment.model;
   Halting halting;
   const std::vector<std::string> inputs = read_inputs(options);

@@ -161,7 +161,7 @@ PictureForms picture_training(const std::vector<std::string>& runs, const Attent
 
 std::string run_report_page(const std::string& run, const std::vector<std::string>& inputs) {
   const RunRecord record = read_run(run, kPictureReport);
-  const TranslationModel model = open_model(run);
+  const TranslationModel model = load_model(run);
   for (const std::string& input : inputs) encode_pair(model, input, "", kPictureReport);
   const std::vector<TranslatedText> outputs = translate(model, inputs);
   return html_page({.title = "The run " + run,

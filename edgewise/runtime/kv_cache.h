@@ -14,7 +14,7 @@
 #include "edgewise/search/scorer.h"
 
 // Memory of a KV cache. A cache entry holds the key and the value of one token in one layer, [2, W], and possibly more
-// behind them, where W is the size of a key. Entries lie in blocks, [layers, kTokens, entry size], so that the entries
+// after them, where W is the size of a key. Entries lie in blocks, [layers, kTokens, entry size], so that the entries
 // of one layer are adjacent. Entries never move: an address identifies an entry. T is float or BFloat16.
 namespace edgewise {
 
@@ -129,7 +129,7 @@ class EncoderCache {
 };
 
 /// The cache entries that each new node of a step attends to: node r attends to `ranges[r].count` elements of
-/// `entries`, of which the first is entries[ranges[r].begin]. An element is the address of a cache entry in the first
+/// `entries`, from entries[ranges[r].begin] on. An element is the address of a cache entry in the first
 /// layer.
 template <typename T>
 struct AttendedEntries {

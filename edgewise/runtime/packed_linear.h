@@ -100,7 +100,7 @@ class PackedLinear {
   void add_and_norm(std::int64_t rows, const Activations<T>& x, float* sum, const NormParameters& norm, bool norms_sum,
                     const Activations<T>& out) const;
 
-  /// Writes the results of layers with the same `x` one behind the other: [R, out()] of the first, then of the second.
+  /// Writes the results of layers with the same `x` one after the other: [R, out()] of the first, then of the second.
   static void write_all(std::span<const PackedLinear> layers, std::int64_t rows, const Activations<T>& x, float* out);
 
   /// Returns whether the threads divide the rows of x W + b. If not, they divide its columns.

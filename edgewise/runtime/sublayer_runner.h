@@ -83,7 +83,7 @@ class SublayerRunner {
 
 /// Runs rows through the layers of an encoder or a decoder, over the sublayers of a backend: SublayerRunner, or
 /// GpuSublayers. The rows have the states that enter the first layer; their input becomes final_norm(states).
-/// attend(i, next) runs the attention of layer i, one or two sublayers; `next` is the norm behind the last of them.
+/// attend(i, next) runs the attention of layer i, one or two sublayers; `next` is the norm after the last of them.
 template <class Sublayers, class Layer, class Norm, class Attend>
 void run_layers(Sublayers& rows, const std::vector<Layer>& layers, const Norm& final_norm, Attend attend) {
   rows.prepare_input(rows.pre_norm(layers.front().self_attention.norm));

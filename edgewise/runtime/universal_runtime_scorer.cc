@@ -126,7 +126,7 @@ class UniversalRuntimeScorer : public Scorer {
 
   const Weights<T>& weights_;
   std::int64_t width_;
-  std::int64_t filter_input_size_;  // elements behind key and value in an entry
+  std::int64_t filter_input_size_;  // elements after key and value in an entry
   TokenEmbedding embedding_;
   KvCache<CacheElement<T>> cache_;
   UniversalLayer<T, float> encoder_;

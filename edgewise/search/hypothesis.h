@@ -39,7 +39,7 @@ struct Extension {
   double log_probability = 0.0;  // sum over all tokens
 };
 
-/// Keeps the `count` best extensions. Among equals the earlier parent wins, then the likelier token (behind a
+/// Keeps the `count` best extensions. Among equals the earlier parent wins, then the likelier token (after a
 /// hypothesis of log-probability -inf, all sums are equal), then the lower token.
 class BestExtensions {
  public:

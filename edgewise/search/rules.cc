@@ -78,7 +78,7 @@ class EdgewiseRules final : public SearchRules {
   }
 
   /// The upper bound of an active hypothesis's score: log-probabilities only fall, the divisor is largest for the
-  /// longest output, and a coverage penalty is at most 0. A hypothesis that can only reach an equal score ranks behind
+  /// longest output, and a coverage penalty is at most 0. A hypothesis that can only reach an equal score ranks after
   /// the finished one.
   bool is_done(const BeamState& state) const override {
     if (options().kind != SearchKind::kBeam || !options().early_stop) return false;

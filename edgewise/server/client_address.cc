@@ -58,7 +58,7 @@ TrustedProxies::TrustedProxies(const std::vector<std::string>& networks) {
     unsigned bits = kBits - first;
     if (slash != std::string::npos) {
       const bool fits = parse_number(text.substr(slash + 1), at_least(0).at_most(kBits - first), bits);
-      check(fits, "server: trusted_proxies has {}, needs a number of bits from 0 to {} behind the slash", quote(text),
+      check(fits, "server: trusted_proxies has {}, needs a number of bits from 0 to {} after the slash", quote(text),
             kBits - first);
     }
     networks_.push_back({bytes_of(*address), first + bits});

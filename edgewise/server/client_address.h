@@ -18,8 +18,8 @@ class TrustedProxies {
   bool trust(std::string_view address) const;
 
   /// Returns the address of the client: that of the peer, or, if the peer is a trusted proxy, the last address in
-  /// `forwarded` that is none. An IPv6 address becomes its network of 64 bits, because one client has all addresses in
-  /// it.
+  /// `forwarded` that is not that of a trusted proxy. An IPv6 address becomes its network of 64 bits, because one
+  /// client has all addresses in it.
   std::string client_of(std::string_view peer, std::string_view forwarded) const;
 
  private:

@@ -44,8 +44,8 @@ void add_operation(Router& router);
 bool is_probe(const HttpRequest& request);
 
 /// Adds the page at `/`, which translates what a person types, and the files that the page loads: the files of the
-/// folder page/, of which docs.html is at `/docs`, and /page/settings.json with `alternatives`, the most alternatives
-/// of a request. The page uses /languages, /frontend/settings and /v1/translate.
+/// folder page/ (docs.html is at `/docs`), and /page/settings.json with `alternatives`, the largest number of
+/// alternatives of a request. The page uses /languages, /frontend/settings and /v1/translate.
 ///
 /// A Content-Security-Policy limits the page to files and requests of this server. Browsers check on each visit that
 /// their copy of a file is current, by its ETag; an unchanged file is answered with status 304.

@@ -154,7 +154,7 @@ class Listener final : public HttpListener {
   AcceptFunction accept_;
 };
 
-/// Describes what to do if another program has an address, in words behind a semicolon.
+/// Describes what to do if another program has an address, in words after a semicolon.
 std::string remedy_of_use(const tcp::endpoint& endpoint) {
   const auto owner = find_port_owner(endpoint.port());
   const std::string who = owner ? fmt::format("{} (process {})", printable(owner->name), owner->process) : "a program";

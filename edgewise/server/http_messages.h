@@ -65,7 +65,7 @@ inline std::string head_text(const HttpResponseHead& head) {
 template <class Stream>
 class HttpRequestReader {
  public:
-  /// Receives the next request, or the answer to a refused one, behind which the connection closes, or neither at the
+  /// Receives the next request, or the answer to a refused one, after which the connection closes, or neither at the
   /// end of the connection. Holds a reference to the connection, so that the reader exists until the call.
   using Done = std::function<void(std::optional<HttpMessage> message, std::optional<HttpResponse> refusal)>;
 

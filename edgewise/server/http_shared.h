@@ -93,7 +93,7 @@ struct HttpShared {
   /// While there are more than options.max_unsent bytes, closes the largest connection of the client that has the most.
   void limit_unsent_bytes();
 
-  // All threads use these, those behind the mutex under it:
+  // All threads use these, and lock the mutex for those after it:
   std::mutex mutex;
   std::condition_variable changed;
   std::int64_t num_connections = 0;

@@ -94,7 +94,7 @@ bool is_spoken_in(const std::string& language, const std::string& region) {
 }
 
 /// Returns whether a text with the form of a code names two languages. The second part of `en-de` is also the code of a
-/// region, so its case decides first: regions are in upper case, behind a language in lower case. Otherwise the region
+/// region, so its case decides first: a region is in upper case, after a language in lower case. Otherwise the region
 /// must be one where people speak the first language, and not the one that has its name from the second language.
 bool is_pair(std::string_view text) {
   const std::size_t dash = text.find_first_of("-_");

@@ -20,7 +20,7 @@ namespace edgewise {
 /// and `en-DE` a language and a region.
 std::optional<std::string> find_language_code(std::string_view name);
 
-/// Returns the code, and behind it the codes without region and without script, which are less exact: for `pt-BR`,
+/// Returns the code, and after it the codes without region and without script, which are less exact: for `pt-BR`,
 /// `pt`. The text must be a result of find_language_code.
 std::vector<std::string> broader_codes(const std::string& code);
 

@@ -195,7 +195,7 @@ void ModelRegistry::publish() {
   std::vector<std::shared_ptr<ServedModel>> models;
   for (const LoadedModel& loaded : loaded_) models.push_back(loaded.model);
   auto languages = std::make_shared<const ServedLanguages>(std::move(models), pivot_);
-  // The old languages, and with them perhaps a model, are destroyed behind the lock.
+  // The old languages, and with them perhaps a model, are destroyed after the lock is released.
   const std::lock_guard lock(mutex_);
   languages_.swap(languages);
 }

@@ -12,7 +12,7 @@
 namespace edgewise {
 namespace {
 
-/// Reads the parameters behind the first semicolon of a header.
+/// Reads the parameters after the first semicolon of a header.
 class HeaderParameters {
  public:
   HeaderParameters(std::string_view rest, std::string_view name) : rest_(rest), name_(name) {}
@@ -52,7 +52,7 @@ class HeaderParameters {
     return value;
   }
 
-  /// Removes the text before `end`, and a semicolon behind it.
+  /// Removes the text before `end`, and a semicolon after it.
   void skip_semicolon(std::size_t end) {
     rest_ = trim_ascii(rest_.substr(end));
     require(rest_.empty() || rest_.starts_with(';'));
@@ -214,11 +214,11 @@ std::vector<FormField> parse_multipart(std::string_view body, std::string_view b
 
   std::vector<FormField> fields;
   while (body.starts_with(kLineEnd)) {
-    // The headers begin behind the line feed that this loop leaves in place, so that a part without headers ends them.
-    const std::string_view headers = take_until(body, "\r\n\r\n", "an empty line behind the headers of each part");
+    // The headers begin after the line feed that this loop leaves in place, so that a part without headers ends them.
+    const std::string_view headers = take_until(body, "\r\n\r\n", "an empty line after the headers of each part");
     if (headers.size() > kMaxPartHeaders) fail_for_multipart("at most 8192 bytes of headers in each part");
     const HeaderValue disposition = read_disposition(headers.substr(std::min(kLineEnd.size(), headers.size())));
-    const std::string_view value = take_until(body, delimiter, "the boundary behind each part");
+    const std::string_view value = take_until(body, delimiter, "the boundary after each part");
     const bool is_file = disposition.parameters.contains("filename");
     append_field(fields, {disposition.parameters.at("name"), is_file ? "" : std::string(value), is_file}, "body");
   }

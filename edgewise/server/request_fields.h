@@ -81,7 +81,7 @@ class RequestFields {
 };
 
 /// Reads the fields of a body of JSON: one object, in which each key is there once; the query is not read then. Without
-/// JSON, reads the query, and behind it a body of application/x-www-form-urlencoded or multipart/form-data, whatever
+/// JSON, reads the query, and then a body of application/x-www-form-urlencoded or multipart/form-data, whatever
 /// the method. An empty body may have any type. Throws Error, whose text is fit for the client, for anything else.
 RequestFields read_request_fields(const HttpRequest& request);
 

@@ -39,7 +39,7 @@ class RequestWait {
 
   /// Translates sentences for the client and with the n_best of `options`, and calls `sink`, which may be empty, in
   /// this thread. Throws RequestError with status 429 if the sentences do not fit beside those of others, and with
-  /// status 504 behind the deadline; StopException if the client is gone; and as TranslationService::encode does. After
+  /// status 504 after the deadline; StopException if the client is gone; and as TranslationService::encode does. After
   /// an exception, also one from `sink`, the sentences are no longer translated.
   std::vector<Translation> translate(TranslationService& service, std::span<const TranslationRequest> sentences,
                                      CallOptions options, const SentenceSink& sink);

@@ -34,7 +34,7 @@ class Adam {
   /// clip_divisor. Afterwards, the gradients are the divided ones.
   void step(double learning_rate, double divisor);
 
-  /// As above, with numbers on the device of the parameters, of which the host knows only later whether they are
+  /// As above, with numbers on the device of the parameters; the host learns only later whether they are
   /// finite: `divisor` is fp32, and `is_skipped` is bool. A step that is skipped changes no value and counts as an
   /// update, until the caller calls undo_skipped_step().
   void step(double learning_rate, const at::Tensor& divisor, const at::Tensor& is_skipped);

@@ -217,8 +217,8 @@ AppendedFile open_file(const fs::path& run, const StartReport& start) {
   return AppendedFile(run / file_name(start.step));
 }
 
-/// Returns the first step whose events a running TensorBoard has to discard. It keeps a step of which some events
-/// count.
+/// Returns the first step whose events a running TensorBoard has to discard. It keeps a step if some of its
+/// events count.
 std::int64_t first_discarded_step(const StartReport& start) {
   const bool has_kept_events = start.is_logged || start.validated_step == start.step;
   return has_kept_events ? start.step + 1 : start.step;

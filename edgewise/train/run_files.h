@@ -71,7 +71,7 @@ class SnapshotWriter {
   std::string describe_saved_step() const;
 
  private:
-  /// The snapshots of a write, of which the first `num_written` are written; `error` is empty if all are written.
+  /// The snapshots of a write; the first `num_written` of them are written; `error` is empty if all are written.
   struct WriteResult {
     std::vector<Snapshot> snapshots;
     std::size_t num_written = 0;

@@ -53,7 +53,7 @@ class ClientQueue {
 
   struct Load {
     std::int64_t calls = 0;          // calls with sentences that are not translated
-    std::int64_t waiting_calls = 0;  // calls of which no search has had a part
+    std::int64_t waiting_calls = 0;  // calls without a part that a search has had
     std::int64_t waiting_parts = 0;  // parts of sentences that no search has
     std::int64_t running_parts = 0;
     std::int64_t tokens = 0;  // input tokens of all sentences that are not translated
@@ -74,13 +74,13 @@ class ClientQueue {
   /// Throws as take() does if the call has ended.
   void put(const SharedCall& call, TokenizedSentence sentence);
 
-  /// Declares that the call has all of its sentences. take() throws `error`, if given, behind the last one.
+  /// Declares that the call has all of its sentences. take() throws `error`, if given, after the last one.
   void complete(const SharedCall& call, const std::exception_ptr& error = nullptr);
 
   /// Waits until take() need not wait, and returns true; false at the deadline.
   bool wait_until(const SharedCall& call, Clock::time_point deadline);
 
-  /// Waits for a translated sentence, hands it out and returns its number in the call; nullopt behind the last one of a
+  /// Waits for a translated sentence, hands it out and returns its number in the call; nullopt after the last one of a
   /// complete call. Throws the error of a search that failed, which ends its calls, and StopException after cancel().
   std::optional<std::pair<std::size_t, TokenizedSentence>> take(const SharedCall& call);
 
@@ -160,14 +160,14 @@ struct ClientQueue::Call {
   CallOptions options;
   std::map<std::size_t, TokenizedSentence> sentences = {};  // by number, without those that are handed out
   std::set<std::size_t> translated = {};                    // numbers of those sentences that are translated
-  std::deque<Clock::time_point> put_times = {};             // times of the sentences of which no search has had a part
+  std::deque<Clock::time_point> put_times = {};             // times of sentences; no search has had a part of them
   std::size_t num_sentences = 0;                            // all that were put in
   std::size_t next_sentence = 0;                            // the first part that no search has had
   std::size_t next_part = 0;
   std::int64_t num_tokens = 0;           // input tokens of `sentences`
   std::int64_t untranslated_tokens = 0;  // input tokens of the sentences that are not translated
   bool is_complete = false;              // whether no more sentences will be put in
-  std::exception_ptr error = {};         // to throw behind the last sentence that can be handed out
+  std::exception_ptr error = {};         // to throw after the last sentence that can be handed out
   StopRequest stop = false;              // whether the call was cancelled or a search has failed
   std::condition_variable has_space = {};
   std::condition_variable has_news = {};  // is_ready() may have become true

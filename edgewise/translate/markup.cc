@@ -120,7 +120,7 @@ class ParagraphWriter {
   }
 
  private:
-  /// Writes the markup in front of a word: in front of the white space before the word, or behind it.
+  /// Writes the markup in front of a word: in front of the white space before the word, or after it.
   void write_markup(std::size_t word, bool is_after_space) {
     for (; next_place_ < places_.size(); ++next_place_) {
       const MarkupPlace& place = places_[next_place_];
@@ -222,7 +222,7 @@ void append_line(AlignedTranslation& joined, const AlignedTranslation& line, std
   std::replace(joined.text.end() - static_cast<std::ptrdiff_t>(line.text.size()), joined.text.end(), '\n', ' ');
 }
 
-/// Joins the translations of the lines of a text, from number `next` on, which becomes the number behind the last one.
+/// Joins the translations of the lines of a text, from number `next` on, which becomes the number after the last one.
 AlignedTranslation join_lines(std::string_view text, std::span<const AlignedTranslation> lines, std::size_t& next) {
   AlignedTranslation joined;
   for (std::size_t begin = 0; begin <= text.size();) {
@@ -261,7 +261,7 @@ class MarkupDocument {
     lines.insert(lines.end(), document_.attributes.begin(), document_.attributes.end());
   }
 
-  /// Writes the document with the translations from number `next` on, which becomes the number behind the last one.
+  /// Writes the document with the translations from number `next` on, which becomes the number after the last one.
   std::string write(std::span<const AlignedTranslation> translations, std::size_t& next) const {
     std::string html;
     for (std::size_t i = 0; i < texts_.size(); ++i) {

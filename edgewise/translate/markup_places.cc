@@ -112,7 +112,7 @@ class NumberedElements {
   std::vector<std::int32_t> nearest_;  // the innermost element with an `id` that is the element or around it
 };
 
-/// Finds the words that are aligned to the input tokens in front of and behind an offset of the input.
+/// Finds the words that are aligned to the input tokens before and after an offset of the input.
 class AlignedPlaces {
  public:
   AlignedPlaces(const ParagraphText& paragraph, const AlignedTranslation& translation,
@@ -137,25 +137,24 @@ class AlignedPlaces {
     MarkupPlace place = {.line = piece.line, .piece = piece_number};
     const std::size_t begin = line_begin(piece.line);
     const std::size_t end = line_begin(piece.line + 1);
-    const bool is_behind_word =
-        !is_before_line(piece) && !is_behind_line(piece) && paragraph_.text[piece.offset] == ' ';
-    if (piece.kind == PieceKind::kLineBreak || is_behind_line(piece)) {
+    const bool is_after_word = !is_before_line(piece) && !is_after_line(piece) && paragraph_.text[piece.offset] == ' ';
+    if (piece.kind == PieceKind::kLineBreak || is_after_line(piece)) {
       place.word = end;
     } else if (is_before_line(piece)) {
       place.word = begin;
     } else {
       const std::size_t word =
-          is_behind_word ? end_word_[tokens_before(piece.offset)] : first_word_[token_at(piece.offset)];
+          is_after_word ? end_word_[tokens_before(piece.offset)] : first_word_[token_at(piece.offset)];
       place.word = std::clamp(word, begin, end);
     }
-    place.is_after_space = place.word < end && !is_behind_word;
+    place.is_after_space = place.word < end && !is_after_word;
     return place;
   }
 
  private:
   std::size_t index_of(const OutputWord& word) const { return static_cast<std::size_t>(&word - words_.data()); }
 
-  /// Lets tokens without a word have the place of the next token behind or in front of them that has one.
+  /// Lets tokens without a word have the place of the next token after or before them that has one.
   void fill_missing() {
     for (std::size_t token = tokens_.size(); token-- > 0;) {
       if (first_word_[token] == words_.size()) first_word_[token] = first_word_[token + 1];
@@ -169,7 +168,7 @@ class AlignedPlaces {
     return line < line_begins_.size() ? line_begins_[line] : words_.size();
   }
 
-  bool is_behind_line(const MarkupPiece& piece) const {
+  bool is_after_line(const MarkupPiece& piece) const {
     return piece.offset == paragraph_.text.size() || paragraph_.text[piece.offset] == '\n';
   }
   bool is_before_line(const MarkupPiece& piece) const {
@@ -192,7 +191,7 @@ class AlignedPlaces {
   const std::vector<ByteRange>& tokens_;
   const std::vector<OutputWord>& words_;
   std::vector<std::size_t> first_word_;   // first word aligned to each token; at the end the number of words
-  std::vector<std::size_t> end_word_;     // word behind those aligned to the token before each one
+  std::vector<std::size_t> end_word_;     // word after those aligned to the token before each one
   std::vector<std::size_t> line_begins_;  // first word of each line
 };
 

@@ -13,8 +13,8 @@ namespace edgewise {
 /// The place where a piece of markup is written.
 struct MarkupPlace {
   std::size_t line = 0;
-  std::size_t word = 0;        // the word behind the piece, or the number of words
-  bool is_after_space = true;  // whether the piece is behind the white space in front of the word
+  std::size_t word = 0;        // the word after the piece, or the number of words
+  bool is_after_space = true;  // whether the piece is after the white space in front of the word
   std::size_t piece = 0;
   std::int32_t element = kNoElement;  // the innermost element around the piece of those that words or line breaks have
   bool opens_element = true;          // false: written as well where the element is not open

@@ -193,7 +193,7 @@ void check_output_directory(const fs::path& output, std::span<const fs::path> in
 
 void check_output_file(const fs::path& output, std::span<const fs::path> inputs, std::string_view caller) {
   std::error_code error;
-  if (!fs::is_regular_file(output, error)) return;  // AtomicFile refuses what exists and is none
+  if (!fs::is_regular_file(output, error)) return;  // AtomicFile refuses an existing path that is not a regular file
   for (const fs::path& input : inputs) {
     for (const fs::path& path : paths_of(input, caller)) {
       check(!is_same(output, path), "{}: {} is also an input, needs another name for the output", caller,

@@ -42,7 +42,7 @@ class GapReader {
     return begin;
   }
 
-  /// Reads the text behind the last token, which no word follows.
+  /// Reads the text after the last token, which no word follows.
   void read_rest(std::size_t begin) {
     const std::size_t last = read({begin, text_.size()});
     add_part({last, text_.size()}, last == begin);

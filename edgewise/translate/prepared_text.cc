@@ -65,11 +65,11 @@ class TextPreparer {
     constexpr std::u32string_view kOpening = U"\"'([{\u201C\u2018\u201E\u00AB\u300C";
     constexpr std::u32string_view kClosing = U"\"')]}\u201D\u2019\u201C\u00BB\u300D";
     const CodePoint before = text_point_before(text_, bytes.begin);
-    const CodePoint behind = text_point_at(text_, bytes.end);
+    const CodePoint after = text_point_at(text_, bytes.end);
     const std::size_t pair = kOpening.find(before.value);
-    const bool is_quoted = before.size > 0 && pair != std::u32string_view::npos && behind.value == kClosing[pair] &&
-                           bytes.begin - before.size >= first && bytes.end + behind.size <= last;
-    return is_quoted ? ByteRange{bytes.begin - before.size, bytes.end + behind.size} : bytes;
+    const bool is_quoted = before.size > 0 && pair != std::u32string_view::npos && after.value == kClosing[pair] &&
+                           bytes.begin - before.size >= first && bytes.end + after.size <= last;
+    return is_quoted ? ByteRange{bytes.begin - before.size, bytes.end + after.size} : bytes;
   }
 
   /// Adds text of the sentence. Where a span was left out, one of the spaces on both its sides is left out, too, and
@@ -80,7 +80,7 @@ class TextPreparer {
     for_each_code_point(visible, [&](CodePoint point, std::size_t) {
       if (is_letter(point.value) || is_number(point.value)) first_last_ = ranges_.size();
     });
-    if (is_behind_gap_) {
+    if (is_after_gap_) {
       const char32_t before = text_point_before(prepared_, prepared_.size()).value;
       const bool has_space = prepared_.empty() || is_space(before);
       const std::string_view rest = strip_leading_space(visible);
@@ -95,7 +95,7 @@ class TextPreparer {
       for (std::size_t i = taken_.size(); i-- > first_in_gap_;) taken_[i].offset = prepared_.size();
     }
     prepared_ += visible;
-    is_behind_gap_ = false;
+    is_after_gap_ = false;
   }
 
   static std::string_view strip_leading_space(std::string_view text) {
@@ -114,10 +114,10 @@ class TextPreparer {
     if (is_placeholder) {
       taken.placeholder = num_used_;
       prepared_ += placeholder(static_cast<std::int64_t>(num_used_++));
-      is_behind_gap_ = false;
+      is_after_gap_ = false;
     } else {
-      if (!is_behind_gap_) first_in_gap_ = taken_.size();
-      is_behind_gap_ = true;
+      if (!is_after_gap_) first_in_gap_ = taken_.size();
+      is_after_gap_ = true;
     }
     taken_.push_back(std::move(taken));
   }
@@ -128,7 +128,7 @@ class TextPreparer {
     const bool follows = i > 0 && ranges_[i - 1].end == bytes.begin;
     const bool precedes = i + 1 < ranges_.size() && ranges_[i + 1].begin == bytes.end;
     span.before = follows ? Beside::kSpan : kind_beside(text_point_before(text_, bytes.begin));
-    span.behind = precedes ? Beside::kSpan : kind_beside(text_point_at(text_, bytes.end));
+    span.after = precedes ? Beside::kSpan : kind_beside(text_point_at(text_, bytes.end));
     span.is_last = i >= first_last_;
   }
 
@@ -138,8 +138,8 @@ class TextPreparer {
   std::size_t num_used_ = 0;
   std::string prepared_;
   std::vector<ByteRange> ranges_;  // the spans in the sentence
-  std::size_t first_last_ = 0;     // first span behind the last word
-  bool is_behind_gap_ = false;     // whether a span was left out at the end of the model's text
+  std::size_t first_last_ = 0;     // first span after the last word
+  bool is_after_gap_ = false;      // whether a span was left out at the end of the model's text
   std::size_t first_in_gap_ = 0;   // first of the spans that were left out there
 };
 

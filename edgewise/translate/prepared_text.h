@@ -40,7 +40,7 @@ struct TakenSpan {
   std::optional<std::size_t> placeholder = {};  // index in Placeholders; nothing: the text has no placeholder
   std::optional<std::size_t> partner = {};      // index of the other mark of a pair
   Beside before = Beside::kEdge;
-  Beside behind = Beside::kEdge;
+  Beside after = Beside::kEdge;
   bool is_last = false;  // whether only marks, spaces and other spans follow
 };
 

@@ -14,7 +14,7 @@
 namespace edgewise {
 namespace {
 
-/// Returns whether no space is behind the mark, as behind an opening bracket.
+/// Returns whether no space is after the mark, as after an opening bracket.
 bool attaches_to_next(char32_t mark) {
   constexpr std::u32string_view kMarks = U"([{\u00A1\u00BF\u201E\u201A\u300C\u300E";
   return kMarks.find(mark) != std::u32string_view::npos;
@@ -29,7 +29,7 @@ class WordPlaces {
 
   std::size_t find(const PlacedSpan& placed) const {
     const TakenSpan& span = spans_[placed.span];
-    const std::size_t next = placed.token + (span.placeholder ? 1 : 0);  // first token behind the span
+    const std::size_t next = placed.token + (span.placeholder ? 1 : 0);  // first token after the span
     // The cost of a place is first the number of words that are on the wrong side.
     std::int64_t cost = 0;
     for (const OutputWord& word : words_) {
@@ -72,13 +72,13 @@ class WordPlaces {
     if (place > 0 && is_aligned(place - 1, span.before, placed.before, placed.token)) {
       sum += span.before == Beside::kWord ? kAttached : kBeside;
     }
-    if (place < words_.size() && is_aligned(place, span.behind, next, placed.behind)) {
-      sum += span.behind == Beside::kWord ? kAttached : kBeside;
+    if (place < words_.size() && is_aligned(place, span.after, next, placed.after)) {
+      sum += span.after == Beside::kWord ? kAttached : kBeside;
     }
     if (span.placeholder && place > 0 && is_aligned(place - 1, span.before, placed.token, next)) sum += kBeside;
     if (span.before == Beside::kEdge && place == 0) sum += kBeside;
     const bool has_last_mark = !words_.empty() && is_mark_word(words_.back());
-    const bool is_before_end = place + (has_last_mark && span.behind == Beside::kMark ? 1 : 0) == words_.size();
+    const bool is_before_end = place + (has_last_mark && span.after == Beside::kMark ? 1 : 0) == words_.size();
     if (span.is_last && is_before_end) sum += kBeside;
     return sum;
   }
@@ -174,7 +174,7 @@ class SpanWriter {
     }
   }
 
-  /// Gives each word its tokens. A token without bytes belongs to the word behind it.
+  /// Gives each word its tokens. A token without bytes belongs to the word after it.
   void assign_tokens() {
     tokens_.resize(words_.size());
     std::size_t word = 0;
@@ -206,7 +206,7 @@ class SpanWriter {
 
   void write_word(std::size_t word) {
     if (last_span_) {
-      if (needs_space_behind(spans_[placed_[*last_span_].span], text_point_at(text_of(word), 0), has_gap(word))) {
+      if (needs_space_after(spans_[placed_[*last_span_].span], text_point_at(text_of(word), 0), has_gap(word))) {
         restored_.text += ' ';
       }
     } else {
@@ -231,7 +231,7 @@ class SpanWriter {
       const TakenSpan& last = spans_[placed_[*last_span_].span];
       const bool is_next = placed_[*last_span_].span + 1 == placed_[i].span;
       if (is_next && span.before != Beside::kWord && span.before != Beside::kMark) return span.before != Beside::kSpan;
-      return last.behind != Beside::kWord && span.before != Beside::kWord;
+      return last.after != Beside::kWord && span.before != Beside::kWord;
     }
     const CodePoint left = text_point_before(restored_.text, restored_.text.size());
     switch (span.before) {
@@ -244,8 +244,8 @@ class SpanWriter {
     }
   }
 
-  static bool needs_space_behind(const TakenSpan& span, CodePoint right, bool has_gap) {
-    switch (span.behind) {
+  static bool needs_space_after(const TakenSpan& span, CodePoint right, bool has_gap) {
+    switch (span.after) {
       case Beside::kWord:
         return false;
       case Beside::kMark:
@@ -293,13 +293,13 @@ std::vector<PlacedSpan> find_spans_of_part(std::span<const TakenSpan> spans, std
       end += text.size();
     }
     // The word in front of the span is the last one that ends before it.
-    const auto behind =
+    const auto after =
         std::ranges::lower_bound(words, end, {}, [](const OutputWord& word) { return word.bytes.begin; });
     const auto at =
         std::ranges::lower_bound(words, offset, {}, [](const OutputWord& word) { return word.bytes.begin; });
     if (!placed.empty()) place.token = std::max(place.token, placed.back().token);
     place.before = at == words.begin() ? place.token : token_at(std::prev(at)->bytes.begin);
-    place.behind = behind == words.end() ? tokens.size() : token_at(behind->bytes.end);
+    place.after = after == words.end() ? tokens.size() : token_at(after->bytes.end);
     placed.push_back(place);
   }
   return placed;

@@ -19,11 +19,11 @@ struct PlacedSpan {
   std::size_t span = 0;    // index in the sentence
   std::size_t token = 0;   // the token of its placeholder, or the number of tokens in front of the span
   std::size_t before = 0;  // first token of the word in front of the span
-  std::size_t behind = 0;  // behind the last token of the word behind the span
+  std::size_t after = 0;   // after the last token of the word after the span
 };
 
 /// Returns which of the spans, in ascending order, are in the part of the model's text that begins at `begin` and has
-/// the tokens with these texts. Spans whose offset is behind the end of the part belong to it if it `is_last`.
+/// the tokens with these texts. Spans whose offset is after the end of the part belong to it if it `is_last`.
 std::vector<PlacedSpan> find_spans_of_part(std::span<const TakenSpan> spans, std::string_view part, std::size_t begin,
                                            std::span<const std::string> tokens, bool is_last);
 

@@ -100,7 +100,7 @@ class SentenceList {
 
   const SentenceSplitter& splitter_;
   std::vector<TextSentence> sentences_;
-  std::string space_;  // behind the last sentence
+  std::string space_;  // after the last sentence
 };
 
 /// Returns the end of the line that begins at `begin`, with its line feed.
@@ -112,12 +112,12 @@ std::size_t find_line_end(std::string_view text, std::size_t begin) {
 
 std::string TextSentence::line() const {
   std::string line;
-  bool is_behind_break = false;
+  bool is_after_break = false;
   for_each_code_point(text, [&](CodePoint point, std::size_t offset) {
     const bool is_break = is_line_break(point.value);
-    if (is_break && !is_behind_break) line += ' ';
+    if (is_break && !is_after_break) line += ' ';
     if (!is_break) line += std::string_view(text).substr(offset, std::max<std::size_t>(point.size, 1));
-    is_behind_break = is_break;
+    is_after_break = is_break;
   });
   return line;
 }

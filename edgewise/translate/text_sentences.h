@@ -13,7 +13,7 @@
 
 namespace edgewise {
 
-/// A sentence of a text, and the text between it and the sentence before; behind the last sentence, a text without
+/// A sentence of a text, and the text between it and the sentence before; after the last sentence, a text without
 /// words.
 struct TextSentence {
   std::string space;  // white space, and marks that are no part of a sentence

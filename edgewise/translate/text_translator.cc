@@ -84,7 +84,7 @@ class DividedPieces {
   std::size_t index_ = 0;
 };
 
-/// Joins a text whose translations begin with number `next`, which becomes the number behind the last one.
+/// Joins a text whose translations begin with number `next`, which becomes the number after the last one.
 TextTranslation join_sentences(std::vector<TextSentence> sentences, std::span<Translation> translations,
                                std::size_t& next) {
   TextTranslation result;

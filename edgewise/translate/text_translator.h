@@ -33,8 +33,8 @@ struct TextTranslation {
   std::optional<std::string> intermediate = {};  // after two models: the text between them
 };
 
-/// Returns one translation for each request, in their order; each has one output or more, of which a text has the
-/// first.
+/// Returns one translation for each request, in their order; each has one output or more. A text
+/// has the first output.
 using TranslateSentences = std::function<std::vector<Translation>(std::span<const TranslationRequest>)>;
 
 /// Texts in UTF-8 as sentences, which the requests number through all texts.
@@ -49,8 +49,8 @@ class DividedTexts {
   /// are copied.
   std::vector<std::string> gaps() const;
 
-  /// Returns the translated texts. `translations` has one for each request, with one output or more, of which a text
-  /// has the first.
+  /// Returns the translated texts. `translations` has one for each request, with one output or more. A text has the
+  /// first output.
   std::vector<TextTranslation> join(std::span<Translation> translations) &&;
 
  private:

@@ -16,7 +16,7 @@ namespace edgewise {
 
 /// The tokens and the protected spans of a part of a sentence, numbered in the order of the sentence.
 struct SentencePartTokens {
-  std::size_t begin = 0;                 // index of the part's first token in its input, behind the tokens around it
+  std::size_t begin = 0;                 // index of the part's first token in its input, after the tokens around it
   std::size_t first = 0;                 // number of the part's first token or span
   std::size_t count = 0;                 // tokens and spans; a placeholder and its span are one
   std::vector<std::size_t> tokens = {};  // number of each token
@@ -45,7 +45,7 @@ struct SentencePartDecoder {
   std::span<const TakenSpan> spans;      // spans of the sentence
   bool has_alignments = true;            // whether texts get alignments and attention, if a hypothesis has them
 
-  /// Appends the output of a part, behind a space, and its spans.
+  /// Appends the output of a part, after a space, and its spans.
   void append(TranslatedText& text, const Hypothesis& hypothesis, const SentencePartTokens& input,
               std::span<const PlacedSpan> placed) const;
 };

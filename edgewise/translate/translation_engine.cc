@@ -12,7 +12,7 @@
 namespace edgewise {
 namespace {
 
-/// Returns the smaller of two limits, of which 0 is none.
+/// Returns the smaller of two limits; 0 is no limit.
 std::int64_t smaller_limit(std::int64_t a, std::int64_t b) { return a == 0 || b == 0 ? a + b : std::min(a, b); }
 
 const ModelFiles& first_model(const std::vector<ModelFiles>& models) {

@@ -98,13 +98,13 @@ class TranslationCall {
   /// than try_put() allows. Throws as next() does if the call has ended.
   void put(const TranslationRequest& request);
 
-  /// Declares that no more sentences will be put in. next() throws `error`, if given, behind the last one.
+  /// Declares that no more sentences will be put in. next() throws `error`, if given, after the last one.
   void complete(const std::exception_ptr& error = nullptr) { service_.queue_.complete(call_, error); }
 
   /// Waits until next() need not wait, and returns true; false at the deadline.
   bool wait_until(Clock::time_point deadline) { return service_.queue_.wait_until(call_, deadline); }
 
-  /// Waits for a translation, and returns it with the number of its sentence in the call; nullopt behind the last one
+  /// Waits for a translation, and returns it with the number of its sentence in the call; nullopt after the last one
   /// of a complete call. Decodes in the calling thread. Throws the error of a search that failed, after which the call
   /// is at its end, and StopException after cancel(), which another thread may call meanwhile.
   std::optional<std::pair<std::size_t, Translation>> next();

@@ -51,7 +51,7 @@ TEST_F(ImportTest, EachFamilyIsImportedTranslatedAndInspected) {
 bool may_be_valid(const ForeignModel& model, const Alteration& alteration) {
   const auto& optional = model.optional_files;
   const bool is_optional = std::ranges::find(optional, alteration.file) != optional.end();
-  // A decoder.yml may end after any option behind the names of the files.
+  // A decoder.yml may end after any option after the names of the files.
   const bool is_cut = alteration.name == "cut in the middle" && alteration.file == "decoder.yml";
   return alteration.name == kFlippedBit || (alteration.name == "missing" && is_optional) || is_cut;
 }

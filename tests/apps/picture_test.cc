@@ -44,7 +44,7 @@ class PictureProgram : public ProgramTest {
 TEST_F(PictureProgram, GivesTheWeightsThatTheModelUses) {
   train();
   const nlohmann::json json = attention_json({"--input", "a b c", "--output", "b c"});
-  const TranslationModel model = open_model(path("run"));
+  const TranslationModel model = load_model(path("run"));
   const TokenPair pair = encode_pair(model, "a b c", "b c", "test");
   const ModelAttention expected = record_attention(*model.model, make_batch(std::span(&pair, 1)));
 
@@ -136,7 +136,7 @@ TEST_F(PictureProgram, WritesTheAlignmentErrorRateOfEachHead) {
 
 TEST_F(PictureProgram, CountsErrorsOfAlignmentsOnlyForPairsThatHaveTheStep) {
   train({"model.kind=universal", "model.encoder_layers=6", "model.decoder_layers=6"});
-  const TranslationModel model = open_model(path("run"));
+  const TranslationModel model = load_model(path("run"));
   const c10::AutoGradMode no_gradient(false);
   for (const NamedTensor& parameter : model.model->parameters()) {  // tokens halt in the first step, or late
     if (parameter.name == "decoder.halting.linear.weight") at::Tensor(parameter.tensor).mul_(20);
@@ -196,7 +196,7 @@ TEST_F(PictureProgram, RefusesWrongSentencesAndOptions) {
                  "picture attention: the input has no tokens, needs at least one");
   expect_refused(attention({"-o", "page.html"}), "picture attention: there is no sentence, needs --input or --pairs");
   expect_refused({"picture", "attention", "--model", "none", "--input", "a", "-o", "page.html"},
-                 absent_model_text("open_model", "none"));
+                 absent_model_text("load_model", "none"));
   expect_refused({"picture", "atention"}, "edgewise picture: unknown argument atention; did you mean attention?");
   EXPECT_FALSE(std::filesystem::exists(path("page.html")));
 }

@@ -23,7 +23,7 @@ TEST_F(Readme, BeginsWithACommandThatTranslatesAsItSays) {
   fs::copy_file(EDGEWISE_TRANSLATE, path("build/edgewise-translate"));
   fs::create_directory_symlink(EDGEWISE_SOURCE "/models", path("models"));
   const std::string text = read_source("README.md");
-  // The first code, behind `make build`: a command, and a comment with its output.
+  // The first code, after `make build`: a command, and a comment with its output.
   std::smatch found;
   ASSERT_TRUE(std::regex_search(text, found, std::regex("\n```sh\nmake build\n(echo .*\\S) *# (.*)\n```\n")));
   EXPECT_EQ(found.prefix().str().find("\n```"), std::string::npos);

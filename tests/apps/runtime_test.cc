@@ -34,7 +34,7 @@ class RuntimeProgram : public ProgramTest {
 
   /// Translates with the scorers of the libtorch model.
   std::vector<Translation> translate_with_libtorch(const std::vector<TranslationRequest>& sentences) const {
-    const TranslationModel model = open_model(path("run"));
+    const TranslationModel model = load_model(path("run"));
     return Translator(text_codec(model.experiment, model.vocabularies), [&] { return make_scorer(*model.model); },
                       {.search = model.experiment.search, .beam = 4})
         .translate(sentences);

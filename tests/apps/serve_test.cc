@@ -139,7 +139,7 @@ TEST_F(ServeProgram, EndsAfterItsTimeForRunningRequestsOrAtASecondSignal) {
     RawClient client(port());
     client.send("GET /health HTTP/1.1\r\n");
     RawClient other(port());
-    other.ask(get("/health"));  // behind it, the server has the first client's bytes
+    other.ask(get("/health"));  // after it, the server has the first client's bytes
     server.send(SIGTERM);
     ASSERT_TRUE(wait_until([&] { return log_has("ends after the running requests"); }));
     if (is_second) {
@@ -157,7 +157,7 @@ TEST_F(ServeProgram, AnswersRunningRequestsWhenTheSignalIsRepeatedAtOnce) {
   RawClient client(port());
   client.send("GET /health HTTP/1.1\r\n");
   RawClient other(port());
-  other.ask(get("/health"));  // behind it, the server has the first client's bytes
+  other.ask(get("/health"));  // after it, the server has the first client's bytes
   server.send(SIGSTOP);       // both other signals arrive while the process is stopped
   server.send(SIGTERM);
   server.send(SIGINT);
@@ -334,7 +334,7 @@ TEST_F(ServeProgram, UsesTheSocketOfTheServiceManagerAndTellsItsStates) {
 }
 
 TEST(SignalPipe, PassesASighupThatCameBeforeIt) {
-  hold_reload_signal();
+  block_reload_signal();
   std::raise(SIGHUP);
   const SignalPipe signals;
   EXPECT_EQ(signals.wait(), SIGHUP);

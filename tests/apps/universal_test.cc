@@ -79,7 +79,7 @@ class UniversalProgram : public ProgramTest {
 
   /// Translates lines with the model over libtorch.
   std::vector<Output> translated_by_libtorch(const std::string& inputs) const {
-    const TranslationModel model = open_model(path("run"));
+    const TranslationModel model = load_model(path("run"));
     TranslatorOptions options;
     options.search = model.experiment.search;
     Translator translator(
@@ -179,7 +179,7 @@ TEST_F(UniversalProgram, TranslatesTheSameWithTheRuntimeAndWithLibtorch) {
   const std::string inputs = "a b c\nd a\nb\nc c d a b a\n";
   const std::string found = run_well({"translate", "--model", "run", "--beam", "1"}, {.input = inputs});
 
-  const TranslationModel model = open_model(path("run"));
+  const TranslationModel model = load_model(path("run"));
   TranslatorOptions options;
   options.search = model.experiment.search;
   options.beam = 1;

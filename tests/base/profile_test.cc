@@ -20,8 +20,8 @@ using testing::IsEmpty;
 using testing::ThrowsMessage;
 using testing::UnorderedElementsAre;
 
-auto is_line(const char* work, std::int64_t times) {
-  return AllOf(Field(&Profile::Line::work, work), Field(&Profile::Line::times, times));
+auto is_line(const char* work, std::int64_t count) {
+  return AllOf(Field(&Profile::Line::work, work), Field(&Profile::Line::count, count));
 }
 
 TEST(Profile, CountsInnerWorkInsideItsOuterWork) {
@@ -61,7 +61,8 @@ TEST(Profile, MeasuresOnlyTheThreadThatCreatedIt) {
 
 TEST(Profile, RejectsASecondProfileOfAThread) {
   const Profile profile;
-  EXPECT_THAT([] { const Profile another; }, ThrowsMessage<Error>("Profile: this thread has one, needs to be without"));
+  EXPECT_THAT([] { const Profile another; },
+              ThrowsMessage<Error>("Profile: this thread has a profile already, needs to have none"));
 }
 
 TEST(Profile, EndsWithItsScope) {

@@ -52,7 +52,7 @@ TEST(Pickle, ReadsTuplesDictsAndAtoms) {
   EXPECT_EQ(root.items[1]->items[2]->integer, 1);
   ASSERT_EQ(root.items[3]->items.size(), 3u);
   EXPECT_EQ(root.items[3]->items[1]->items.size(), 0u);
-  EXPECT_EQ(root.items[3]->items[2]->items[0]->kind, Kind::kTruth);
+  EXPECT_EQ(root.items[3]->items[2]->items[0]->kind, Kind::kBool);
 }
 
 TEST(Pickle, KeepsCallsAndPersistentIdsAsData) {
@@ -63,7 +63,7 @@ TEST(Pickle, KeepsCallsAndPersistentIdsAsData) {
   EXPECT_EQ(root.items[0]->kind, Kind::kCall);
   EXPECT_EQ(root.items[0]->text, "torch.FloatStorage");
   EXPECT_EQ(root.items[0]->items[0]->integer, 3);
-  EXPECT_EQ(root.items[1]->kind, Kind::kPersistent);
+  EXPECT_EQ(root.items[1]->kind, Kind::kPersistentId);
   EXPECT_EQ(root.items[1]->items[0]->text, "id");
 }
 

@@ -46,17 +46,17 @@ GpuSearch failing(GpuObstacle obstacle, const std::string& detail = "") {
   return {.obstacle = obstacle, .detail = detail, .gpus = {}};
 }
 
-DeviceRequest request_of(const std::string& name, LocalPlace place = {}) {
-  return {"train: train.device", name, place};
+DeviceRequest request_of(const std::string& name, LocalRank local_rank = {}) {
+  return {"train: train.device", name, local_rank};
 }
 
-std::string device_of(const std::string& name, const GpuSearch& search, LocalPlace place = {}) {
-  const std::optional<std::int64_t> gpu = choose_gpu(request_of(name, place), search);
+std::string device_of(const std::string& name, const GpuSearch& search, LocalRank local_rank = {}) {
+  const std::optional<std::int64_t> gpu = choose_gpu(request_of(name, local_rank), search);
   return gpu ? "cuda:" + std::to_string(*gpu) : "cpu";
 }
 
-std::string error_of_choice(const std::string& name, const GpuSearch& search, LocalPlace place = {}) {
-  return error_of([&] { choose_gpu(request_of(name, place), search); });
+std::string error_of_choice(const std::string& name, const GpuSearch& search, LocalRank local_rank = {}) {
+  return error_of([&] { choose_gpu(request_of(name, local_rank), search); });
 }
 
 TEST(ChooseGpu, TakesTheCpuWhateverTheGpusAre) {

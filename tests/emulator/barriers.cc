@@ -27,7 +27,7 @@ void wait_at_barrier(const char* name, int barrier, int num_threads, const CallS
 
 int thread_index() { return current_lane().index; }
 int block_index() { return current_lane().block->index() % num_blocks(); }
-int block_row() { return current_lane().block->index() / num_blocks(); }
+int block_index_y() { return current_lane().block->index() / num_blocks(); }
 int num_blocks() { return current_lane().block->sizes().num_blocks; }
 
 void* shared_memory(std::size_t size) {
@@ -43,17 +43,18 @@ void synchronize_block(const CallSite& site) {
   wait_at_barrier("synchronize_block", 0, current_lane().block->sizes().num_threads, site);
 }
 
-void synchronize_group(int barrier, int num_threads, const CallSite& site) {
+void synchronize_named_barrier(int barrier, int num_threads, const CallSite& site) {
   if (barrier < 1 || barrier >= kBarriers) {
-    fail_in_kernel(fmt::format("synchronize_group: barrier is {}, needs 1 to {}", barrier, kBarriers - 1), site);
+    fail_in_kernel(fmt::format("synchronize_named_barrier: barrier is {}, needs 1 to {}", barrier, kBarriers - 1),
+                   site);
   }
   const int most = current_lane().block->sizes().num_threads;
   if (num_threads < kLanesOfWarp || num_threads > most || num_threads % kLanesOfWarp != 0) {
-    fail_in_kernel(fmt::format("synchronize_group: num_threads is {}, needs a multiple of {} up to {}", num_threads,
-                               kLanesOfWarp, most),
+    fail_in_kernel(fmt::format("synchronize_named_barrier: num_threads is {}, needs a multiple of {} up to {}",
+                               num_threads, kLanesOfWarp, most),
                    site);
   }
-  wait_at_barrier("synchronize_group", barrier, num_threads, site);
+  wait_at_barrier("synchronize_named_barrier", barrier, num_threads, site);
 }
 
 void synchronize_warp(std::uint32_t lanes, const CallSite& site) {

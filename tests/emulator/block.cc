@@ -65,7 +65,7 @@ void Block::FreeShared::operator()(unsigned char* at) const { ::operator delete(
 
 void Block::run(int index) {
   index_ = index;
-  // The size is exact, so that AddressSanitizer finds accesses behind the end.
+  // The size is exact, so that AddressSanitizer finds accesses after the end.
   shared_.reset(static_cast<unsigned char*>(::operator new(sizes_.shared_bytes, kSharedAlignment)));
   std::memset(shared_.get(), kUndefined, sizes_.shared_bytes);
   error_ = nullptr;

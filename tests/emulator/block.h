@@ -68,7 +68,7 @@ class Block {
   int index_ = 0;
   bool is_abandoned_ = false;
   bool is_finished_ = false;  // no further block follows
-  // Addresses that ThreadSanitizer knows: the lanes are ordered behind the begin of the block, and before its end.
+  // Addresses that ThreadSanitizer knows: the lanes are ordered after the begin of the block, and before its end.
   char begin_memory_ = 0;
   char end_memory_ = 0;
   std::vector<char> warp_memory_;

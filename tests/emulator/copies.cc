@@ -8,8 +8,8 @@
 #include "tests/emulator/memory_access.h"
 #include "tests/emulator/sanitizers.h"
 
-// Asynchronous copies. A device may write the bytes at any time between copy_async() and wait_copies(). The emulator
-// writes NaN at the first of these moments and the bytes at the last one.
+// Asynchronous copies. A device may write the bytes at any time between copy_async() and wait_for_copies(). The
+// emulator writes NaN at the first of these moments and the bytes at the last one.
 namespace edgewise::kernels::gpu::emulator {
 
 void copy_async(void* to, const void* from, int bytes, const CallSite& site) {
@@ -33,7 +33,7 @@ void expect_aligned(const void* address, int bytes, const CallSite& site) {
 
 void commit_copies() { ++current_lane().open_group; }
 
-void wait_copies(int pending) {
+void wait_for_copies(int pending) {
   Lane& lane = current_lane();
   const int end_group = lane.open_group - pending;
   const auto is_complete = [&](const Copy& copy) { return copy.group < end_group; };

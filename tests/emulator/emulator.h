@@ -14,7 +14,7 @@
 //
 // The emulator finds collectives that not all threads reach, misaligned and incomplete copies, and memory outside of
 // the block's shared memory. Shared memory is filled with NaN (0xFF) at first and from copy_async() until
-// wait_copies(). AddressSanitizer reports accesses out of bounds, and to memory that a copy still writes;
+// wait_for_copies(). AddressSanitizer reports accesses out of bounds, and to memory that a copy still writes;
 // ThreadSanitizer reports accesses that no barrier orders.
 namespace edgewise::kernels::gpu::emulator {
 
@@ -45,12 +45,12 @@ void launch(const LaunchSizes& sizes, const KernelCall& kernel);
 
 int thread_index();
 int block_index();
-int block_row();
+int block_index_y();
 int num_blocks();
 void* shared_memory(std::size_t size);
 
 void synchronize_block(const CallSite& site);
-void synchronize_group(int barrier, int num_threads, const CallSite& site);
+void synchronize_named_barrier(int barrier, int num_threads, const CallSite& site);
 void synchronize_warp(std::uint32_t lanes, const CallSite& site);
 
 std::uint32_t shuffle(std::uint32_t value, int source, std::uint32_t lanes, const CallSite& site);
@@ -61,7 +61,7 @@ void multiply_tiles(float (&sum)[4], const std::uint32_t (&a)[4], const std::uin
 /// Copies zeros if `from` is null.
 void copy_async(void* to, const void* from, int bytes, const CallSite& site);
 void commit_copies();
-void wait_copies(int pending);
+void wait_for_copies(int pending);
 
 void expect_aligned(const void* address, int bytes, const CallSite& site);
 

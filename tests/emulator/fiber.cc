@@ -21,7 +21,7 @@ struct NoAllocator {
 
 }  // namespace
 
-// Sanitizers are told of each switch: just before it in the code that is left, and just behind it in the other one.
+// Sanitizers are told of each switch: just before it in the code that is left, and just after it in the other one.
 struct Fiber::State {
   State(void (*function)(void*), void* function_context) : run(function), run_context(function_context) {}
 

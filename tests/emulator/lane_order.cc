@@ -50,7 +50,7 @@ int LaneOrder::first() const {
   return -1;
 }
 
-// Returns the first ready lane behind the current one; behind the last lane is the first one.
+// Returns the first ready lane after the current one; after the last lane is the first one.
 int LaneOrder::next_in_order() const {
   const int begin = current_ + 1;
   for (int warp = begin / kLanesOfWarp; warp < num_warps(); ++warp) {

@@ -35,8 +35,8 @@ class Allocations {
   void check(const void* memory, std::size_t bytes) const {
     const std::lock_guard lock(mutex_);
     const auto* const begin = static_cast<const std::byte*>(memory);
-    auto behind = sizes_.upper_bound(begin);
-    if (behind == sizes_.begin() || begin + bytes > std::prev(behind)->first + std::prev(behind)->second) {
+    auto after = sizes_.upper_bound(begin);
+    if (after == sizes_.begin() || begin + bytes > std::prev(after)->first + std::prev(after)->second) {
       throw emulator::KernelFault(
           "begin_copy: the memory is neither of allocate_memory() nor of allocate_host_memory(), needs to be one of "
           "them");

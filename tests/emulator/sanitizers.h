@@ -15,7 +15,7 @@
 
 namespace edgewise::kernels::gpu::emulator {
 
-/// Orders memory for ThreadSanitizer: accesses before release_memory(at) happen before accesses behind a later
+/// Orders memory for ThreadSanitizer: accesses before release_memory(at) happen before accesses after a later
 /// acquire_memory(at). Fibers are threads for ThreadSanitizer, and switching between them orders nothing.
 inline void release_memory([[maybe_unused]] void* at) {
 #ifdef EDGEWISE_THREAD_SANITIZER

@@ -39,7 +39,7 @@ class ScheduleScope {
   Schedule before_;
 };
 
-/// Returns the schedule in force, kInOrder without a scope.
+/// Returns the schedule in use, kInOrder without a scope.
 Schedule current_schedule();
 
 }  // namespace edgewise::kernels::gpu::emulator

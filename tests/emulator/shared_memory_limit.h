@@ -17,7 +17,7 @@ class SharedMemoryLimit {
   std::size_t before_;
 };
 
-/// Returns the limit in force, kMaxSharedMemory without a SharedMemoryLimit.
+/// Returns the limit in use, kMaxSharedMemory without a SharedMemoryLimit.
 std::size_t current_shared_memory_limit();
 
 }  // namespace edgewise::kernels::gpu::emulator

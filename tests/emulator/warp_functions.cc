@@ -11,7 +11,7 @@
 #include "tests/emulator/lane.h"
 #include "tests/emulator/memory_access.h"
 
-// Collectives of a warp that exchange registers. The layouts of matrices are documented in device_emulated.h.
+// Collectives of a warp that exchange registers. The layouts of matrices are documented in device.h.
 namespace edgewise::kernels::gpu::emulator {
 namespace {
 

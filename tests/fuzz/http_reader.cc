@@ -25,7 +25,7 @@ using ErrorCode = boost::system::error_code;
 /// A stream that has received all bytes of a client, and gives them in fragments.
 class FragmentStream {
  public:
-  /// Each byte of `sizes` is the size of a fragment; behind the last one follows the first. Empty: one fragment.
+  /// Each byte of `sizes` is the size of a fragment; after the last one follows the first. Empty: one fragment.
   FragmentStream(net::io_context& io, std::string_view bytes, std::string_view sizes)
       : io_(io), bytes_(bytes), sizes_(sizes) {}
 

@@ -16,11 +16,11 @@
 namespace edgewise::kernels {
 namespace {
 
-/// Returns the results of dropout, and `behind` elements that are not written.
+/// Returns the results of dropout, and `after` elements that are not written.
 template <typename To, typename From>
-std::vector<To> run(const Dropout& rule, const std::vector<From>& in, std::size_t behind = 0) {
+std::vector<To> run(const Dropout& rule, const std::vector<From>& in, std::size_t after = 0) {
   const Array<From> from(in);
-  Array<To> to(in.size() + behind);
+  Array<To> to(in.size() + after);
   call_kernel([&](auto... stream) { dropout(rule, std::ssize(in), from.data(), to.data(), stream...); });
   return to.read();
 }
@@ -110,7 +110,7 @@ void expect_bits_of_reference(const Dropout& rule) {
     std::vector<To> expected = HostBuffer<To>(in.size() + 1).read();
     reference::dropout(rule, count, in.data(), expected.data());
 
-    ASSERT_TRUE(has_same_bits(run<To>(rule, in, /*behind=*/1), expected)) << count << " values, rate " << rule.rate;
+    ASSERT_TRUE(has_same_bits(run<To>(rule, in, /*after=*/1), expected)) << count << " values, rate " << rule.rate;
   }
 }
 

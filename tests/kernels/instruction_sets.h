@@ -9,7 +9,7 @@
 
 namespace edgewise::kernels {
 
-/// Calls body() once for each instruction set that this machine runs, except kReference, with this set in force.
+/// Calls body() once for each instruction set that this machine runs, except kReference, with this set in use.
 template <class Body>
 void for_instruction_sets(Body body) {
   for (const InstructionSet set : runnable_instruction_sets()) {

@@ -44,7 +44,7 @@ struct TileProblem {
   }
 };
 
-/// The accumulators of all rows, without pointers. Tokens and logits behind the last one are unchanged.
+/// The accumulators of all rows, without pointers. Tokens and logits after the last one are unchanged.
 struct TileResult {
   std::vector<float> base;
   std::vector<double> sum;

@@ -73,7 +73,7 @@ using Function = std::function<at::Tensor(const Tensors&)>;
 
 enum class OnInstructionSets {
   kEvery,   // of this machine
-  kForced,  // the one in force
+  kForced,  // the one in use
 };
 
 /// Compares the output and gradients of `attention` with those of its definition, which gets the inputs in fp64.

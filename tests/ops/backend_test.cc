@@ -17,11 +17,11 @@ namespace {
 
 TEST(GpuKernels, GetTensorsAtAnyAddress) {
   const at::Tensor all = at::randn({100});
-  const at::Tensor behind_the_first = all.narrow(0, 1, 99);
+  const at::Tensor after_the_first = all.narrow(0, 1, 99);
 
-  const at::Tensor result = dropout(behind_the_first, 0.5, {.seed = 3, .stream = 5});
+  const at::Tensor result = dropout(after_the_first, 0.5, {.seed = 3, .stream = 5});
 
-  EXPECT_TRUE(at::equal(result, dropout_plain(behind_the_first, 0.5, {.seed = 3, .stream = 5})));
+  EXPECT_TRUE(at::equal(result, dropout_plain(after_the_first, 0.5, {.seed = 3, .stream = 5})));
 }
 
 TEST(GpuKernels, GetAlignedCopiesOnlyOfTensorsThatNeedThem) {
@@ -29,8 +29,8 @@ TEST(GpuKernels, GetAlignedCopiesOnlyOfTensorsThatNeedThem) {
   EXPECT_EQ(aligned_contiguous(aligned).data_ptr(), aligned.data_ptr());
   EXPECT_FALSE(aligned_contiguous({}).defined());
 
-  const at::Tensor behind_the_first = aligned.narrow(0, 1, 99);
-  const bool is_copy = aligned_contiguous(behind_the_first).data_ptr() != behind_the_first.data_ptr();
+  const at::Tensor after_the_first = aligned.narrow(0, 1, 99);
+  const bool is_copy = aligned_contiguous(after_the_first).data_ptr() != after_the_first.data_ptr();
   EXPECT_EQ(is_copy, backend_of(aligned) == Backend::kGpu);
 }
 

@@ -164,7 +164,7 @@ class PlainGenerate {
     return possible <= finished_.back().score;
   }
 
-  /// Notes the gaps between the best `count` values and those behind them.
+  /// Notes the gaps between the best `count` values and those after them.
   void note_gaps(std::vector<double> values, std::size_t count) {
     std::ranges::sort(values, std::ranges::greater());
     for (std::size_t i = 0; i < count && i + 1 < values.size() && values[i + 1] != kImpossible; ++i) {

@@ -41,7 +41,7 @@ TEST(ClientAddress, RefusesProxiesThatAreNoNetworks) {
   EXPECT_EQ(error_of([] { TrustedProxies({"proxy"}); }),
             "server: trusted_proxies has \"proxy\", needs addresses or networks such as 10.0.0.0/8");
   EXPECT_EQ(error_of([] { TrustedProxies({"10.0.0.0/33"}); }),
-            "server: trusted_proxies has \"10.0.0.0/33\", needs a number of bits from 0 to 32 behind the slash");
+            "server: trusted_proxies has \"10.0.0.0/33\", needs a number of bits from 0 to 32 after the slash");
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ std::string head_request(const std::string& target, const std::string& version =
   return "HEAD " + target + " HTTP/" + version + "\r\nHost: a\r\n\r\n";
 }
 
-/// Sends a request and another one behind it. Returns the head of the first response, which must have no body: the
+/// Sends a request and another one after it. Returns the head of the first response, which must have no body: the
 /// second response must follow it.
 std::string ask_for_head(std::uint16_t port, const std::string& request) {
   RawClient client(port);

@@ -51,7 +51,7 @@ std::string head(const std::string& fields) { return "POST / HTTP/1.1\r\nHost: a
 
 std::string line(const std::string& text) { return text + "\r\nHost: a\r\n\r\n"; }
 
-// A refused request ends the connection: the bytes behind it could be a part of its body, or a request that somebody
+// A refused request ends the connection: the bytes after it could be a part of its body, or a request that somebody
 // hid in it.
 const std::vector<Conversation> kRefused = {
     // Two lengths, or a length that not all servers read (request smuggling).
@@ -117,7 +117,7 @@ const std::vector<Conversation> kRefused = {
     {"version with a space", line("GET / HTTP/1.1 "), {"400"}},
     {"version with two digits", line("GET / HTTP/1.10"), {"400"}},
     {"two spaces before the target", line("GET  / HTTP/1.1"), {"400"}},
-    {"two spaces behind the target", line("GET /  HTTP/1.1"), {"400"}},
+    {"two spaces after the target", line("GET /  HTTP/1.1"), {"400"}},
     {"tabs in place of spaces", line("GET\t/\tHTTP/1.1"), {"400"}},
     {"space before the method", line(" GET / HTTP/1.1"), {"400"}},
     {"no method", line("/ HTTP/1.1"), {"400"}},

@@ -144,10 +144,10 @@ TEST(RequestFields, RefuseMalformedMultipart) {
   const std::string beginning = "request: body is malformed multipart/form-data, needs ";
   const std::string header = "--b\r\nContent-Disposition: form-data; name=q\r\n\r\n";
   EXPECT_EQ(error("x"), beginning + "the boundary at its beginning");
-  EXPECT_EQ(error("--b\r\nx: y"), beginning + "an empty line behind the headers of each part");
+  EXPECT_EQ(error("--b\r\nx: y"), beginning + "an empty line after the headers of each part");
   EXPECT_EQ(error("--b\r\nx\r\n\r\n"), beginning + "a colon in each header");
   EXPECT_EQ(error("--b\r\n\r\nabc\r\n--b--"), beginning + "Content-Disposition: form-data with a name in each part");
-  EXPECT_EQ(error(header + "abc"), beginning + "the boundary behind each part");
+  EXPECT_EQ(error(header + "abc"), beginning + "the boundary after each part");
   EXPECT_EQ(error(header + "abc\r\n--b"), beginning + "the closing boundary at its end");
   EXPECT_EQ(error(header + "abc\r\n--b--x"), beginning + "the closing boundary at its end");
   EXPECT_EQ(error_of_request(message_of("multipart/form-data", "x")),

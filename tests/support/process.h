@@ -67,7 +67,7 @@ class RunningProcess {
  private:
   struct Files;
 
-  /// Returns the text behind a name in /proc/PID/status, or none if the process has ended.
+  /// Returns the text after a name in /proc/PID/status, or none if the process has ended.
   std::string status(const std::string& name) const;
 
   void start(const ProcessOptions& options, const std::function<int()>& run);

@@ -16,7 +16,7 @@ namespace edgewise {
 namespace {
 
 /// Returns a random text of words, tags of all kinds, comments, references and bytes, most of them misplaced, with a
-/// separator behind each.
+/// separator after each.
 rc::Gen<std::string> arbitrary_html(const std::string& separator = "") {
   static const std::vector<std::string> kParts = {"<b>",
                                                   "</b>",

@@ -151,7 +151,7 @@ RC_GTEST_PROP(TranslateText, ReturnsTheTextIfEachTranslationIsItsSentence, ()) {
   const std::string text = any_text();
   const TextTranslation found = translate_text(text, {}, copy);
 
-  // An inserted space is behind a sentence that another one follows without white space.
+  // An inserted space is after a sentence that another one follows without white space.
   std::size_t end = 0;
   std::string expected;
   for (const TextSentence& sentence : found.sentences) {

@@ -27,7 +27,7 @@ constexpr long kMostThreads = 1024;
 
 const char* refused_threads = nullptr;  // the value of OMP_NUM_THREADS that was taken out
 
-/// Returns the rest of a text behind `beginning`, or null if it has another beginning.
+/// Returns the rest of a text after `beginning`, or null if it has another beginning.
 EDGEWISE_BEFORE_LIBRARIES const char* skip(const char* text, const char* beginning) {
   while (*beginning != '\0') {
     if (*text++ != *beginning++) return nullptr;
@@ -71,7 +71,7 @@ EDGEWISE_BEFORE_LIBRARIES void take_out_variables(int /*argc*/, char** /*argv*/,
 /// Prints a warning if OMP_NUM_THREADS has no number of threads, and was therefore taken out of the environment.
 ///
 /// A program that calls this function runs OpenMP in one thread (SerialOpenMpScope) and needs only OMP_NUM_THREADS, a
-/// number from 1 to 1024, or several with commas between them, of which the first one counts. Before the libraries of
+/// number from 1 to 1024, or several with commas between them, and then the first one counts. Before the libraries of
 /// the program start, all other variables OMP_* and GOMP_* leave its environment: libgomp would print lines of its own
 /// about values that it does not understand, and would bind the process to one core (OMP_PROC_BIND).
 void report_openmp_environment(const std::string& program) {

@@ -35,7 +35,7 @@ CLI::Validator one_of() {
   return CLI::Validator(replace_name_by_number, "");
 }
 
-/// Returns the name of a subcommand behind the names of the commands that it belongs to: "edgewise bench train".
+/// Returns the name of a subcommand after the names of the commands that it belongs to: "edgewise bench train".
 std::string full_name(const CLI::App& command);
 
 /// Adds an option that takes a number, or numbers separated by commas if `value` is a vector. The help text ends with

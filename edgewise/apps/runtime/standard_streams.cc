@@ -59,7 +59,7 @@ bool is_terminal_or_device(int stream) {
   return ::fstat(stream, &status) == 0 && S_ISCHR(status.st_mode);
 }
 
-/// Returns whether an error means that nobody reads standard output: a pipe without a reader, a closed stream, or a
+/// Returns whether an error means that standard output has no reader: a pipe without a reader, a closed stream, or a
 /// terminal that is gone.
 bool has_no_reader(int error) {
   return error == EPIPE || error == EBADF || (error == EIO && is_terminal_or_device(STDOUT_FILENO));

@@ -18,7 +18,7 @@ namespace edgewise {
 /// a write to a pipe without a reader or above the limit of a file's size fails instead of ending the process.
 void prepare_standard_streams();
 
-/// Declares that the command writes its result to files: then it is no failure that nobody reads standard output.
+/// Declares that the command writes its result to files: then a standard output without a reader is no failure.
 void make_output_optional();
 
 /// Declares that printing must not delay the end of the process: once `stop` is set, a stream that is blocked, because

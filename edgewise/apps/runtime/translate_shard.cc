@@ -59,8 +59,8 @@ std::int64_t join_lines(const std::vector<std::string>& paths, AtomicFile& file)
   std::int64_t lines = 0;
   const LineReader* ended = nullptr;  // the first shard without further lines
   std::string line;
-  for (bool is_behind_end = false; !is_behind_end;) {
-    is_behind_end = ended != nullptr;
+  for (bool is_after_end = false; !is_after_end;) {
+    is_after_end = ended != nullptr;
     for (LineReader& shard : shards) {
       if (shard.next(line)) {
         if (ended != nullptr) {

@@ -13,7 +13,7 @@ namespace edgewise {
 namespace {
 
 /// Reads a text in pieces that no sentence goes beyond: lines or, if a line break is a space, paragraphs with the empty
-/// line behind them. The pieces joined are the text with every byte. A paragraph of more than a mebibyte becomes
+/// line after them. The pieces joined are the text with every byte. A paragraph of more than a mebibyte becomes
 /// several pieces.
 class TextReader {
  public:

@@ -11,8 +11,8 @@
 
 namespace edgewise {
 
-/// Writes the lines of a log in a thread of its own, so that a slow reader of the log delays nobody. Lines that come
-/// within 10 ms are written together.
+/// Writes the lines of a log in a thread of its own, so that a slow reader of the log delays no other thread. Lines
+/// that come within 10 ms are written together.
 class LineLog {
  public:
   /// Receives whole lines with their line feeds. Returns false if they are lost.

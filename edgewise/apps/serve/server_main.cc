@@ -5,7 +5,8 @@
 
 // Runs before the initialisers of the program and of its libraries. A sanitizer is not ready so early.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-[[gnu::section(".preinit_array"), gnu::used]] static void (*const before_initialisers)() = edgewise::hold_reload_signal;
+[[gnu::section(".preinit_array"),
+  gnu::used]] static void (*const before_initialisers)() = edgewise::block_reload_signal;
 #endif
 
 int main(int argc, char** argv) {

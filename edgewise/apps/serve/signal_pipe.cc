@@ -15,14 +15,15 @@
 namespace edgewise {
 namespace {
 
+// The self-pipe trick: a handler writes the signal's number into a pipe, and a thread reads it.
 std::atomic<int> signal_writer = -1;
 
 void write_signal(int signal) {
-  const int error = errno;
+  const int saved_errno = errno;
   const auto number = static_cast<unsigned char>(signal);
   // A pipe that is full has thousands of signals already.
   [[maybe_unused]] const ssize_t written = ::write(signal_writer, &number, 1);
-  errno = error;
+  errno = saved_errno;
 }
 
 void pass_first_signal(int signal) {
@@ -31,7 +32,7 @@ void pass_first_signal(int signal) {
 
 std::pair<FileDescriptor, FileDescriptor> open_pipe() {
   std::array<int, 2> ends{};
-  check(::pipe2(ends.data(), O_CLOEXEC) == 0, "server: the system refuses a pipe: {}", error_text(errno));
+  check(::pipe2(ends.data(), O_CLOEXEC) == 0, "server: cannot create a pipe: {}", error_text(errno));
   ::fcntl(ends[1], F_SETFL, O_NONBLOCK);  // a handler must not wait
   signal_writer = ends[1];
   return {FileDescriptor(ends[0]), FileDescriptor(ends[1])};
@@ -39,7 +40,7 @@ std::pair<FileDescriptor, FileDescriptor> open_pipe() {
 
 }  // namespace
 
-void hold_reload_signal() { block_signal(SIGHUP); }
+void block_reload_signal() { block_signal(SIGHUP); }
 
 SignalPipe::SignalPipe() : SignalPipe(open_pipe()) {}
 

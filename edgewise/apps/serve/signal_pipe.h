@@ -11,7 +11,7 @@ namespace edgewise {
 
 /// Keeps SIGHUP, which is a command to a server, blocked from the first moments of a program until a SignalPipe
 /// receives it: a reload that is asked for while the program starts comes when it has started. For .preinit_array.
-void hold_reload_signal();
+void block_reload_signal();
 
 /// Passes SIGHUP, and from pass_end_signals() on SIGINT and SIGTERM, to the thread that waits for them, during its
 /// scope. Only one object may exist. SIGHUP is passed under nohup, too. Of SIGINT and SIGTERM, only the first signal is

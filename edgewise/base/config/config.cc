@@ -240,8 +240,8 @@ void Reader::fail_unknown(const Section& section, const std::string& prefix, std
   const std::string unknown =
       fmt::format("{}: {} is unknown", position, quote_unless_plain(prefix + std::string(path)));
   if (const auto nearest = nearest_name(name, names)) {
-    const std::string path_behind(path.substr(name.size()));
-    fail("{}; did you mean {}?", unknown, quote_unless_plain(prefix + *nearest + path_behind));
+    const std::string path_after(path.substr(name.size()));
+    fail("{}; did you mean {}?", unknown, quote_unless_plain(prefix + *nearest + path_after));
   }
   if (!elsewhere.empty()) fail("{}; did you mean {}?", unknown, elsewhere.front());
   for (std::string& known : names) known.insert(0, prefix);

@@ -15,7 +15,7 @@ enum class JsonKind { kObject, kArray, kString, kNumber, kBoolean, kNull };
 /// Builds no tree, and limits nesting, so that no input overflows the stack. Throws Error for two equal keys in one
 /// object, bytes that are not UTF-8 and lone surrogates.
 ///
-///     JsonScanner json(text, "open_model: run/manifest.json");
+///     JsonScanner json(text, "load_model: run/manifest.json");
 ///     json.read_object("the manifest", [&](const std::string& key) {
 ///       key == "format" ? format = json.read_whole_number("format") : json.skip();
 ///     });

@@ -59,7 +59,7 @@ struct EdgeRange {
   EdgeIndex end;
 };
 
-/// Combines the bits of kLanes consecutive lanes, of which the first kBits are used. A collective of the warp.
+/// Combines the first kBits bits of kLanes consecutive lanes. A collective of the warp.
 template <int kBits, int kLanes>
 EDGEWISE_DEVICE std::uint64_t join_bits(std::uint64_t bits) {
   const auto low = reduce_lanes<kLanes>(static_cast<std::uint32_t>(bits), BitOr());
@@ -103,7 +103,7 @@ struct AttentionArguments {
         dropout_seed(p.dropout.seed),
         dropout_stream(p.dropout.stream) {}
 
-  EDGEWISE_DEVICE int head() const { return first_head + block_row(); }
+  EDGEWISE_DEVICE int head() const { return first_head + block_index_y(); }
   EDGEWISE_DEVICE bool has_clamp() const { return clamp < -kMinusInfinity; }
   EDGEWISE_DEVICE bool has_dropout() const { return !dropout_rule.is_identity(); }
 
@@ -247,7 +247,7 @@ struct GradientArguments : AttentionArguments<T> {
     return row < this->num_destinations ? records_of_head()[row] : RowRecord{};
   }
 
-  /// Replaces the numbers of the lane's edges, of which visit(change) calls change(TileEdge) for each one, at most 32.
+  /// Replaces the numbers of the lane's edges, at most 32: visit(change) calls change(TileEdge) for each edge.
   /// Where a row lacks the column, the results are zeros. As in make_scores(), a condition is tested once for all
   /// edges. With kStoresEdgeBias, stores the gradients of edge biases.
   template <bool kStoresEdgeBias, class Visit>
@@ -307,7 +307,7 @@ struct RowRecords {
       p.records_of_head()[row] = {.log_normalizer = log_normalizer == kMinusInfinity ? -kMinusInfinity : log_normalizer,
                                   .mean_gradient = sum};
     }
-    if (block_row() == 0 && warp_index() == 0) edges.prepare_row_tile(block_index());
+    if (block_index_y() == 0 && warp_index() == 0) edges.prepare_row_tile(block_index());
   }
 
  private:

@@ -97,7 +97,7 @@ class BitmapRowTiles {
     if (!has(first())) return;
     begin_copy_of_sources(first());
     commit_copies();
-    wait_copies<0>();
+    wait_for_copies<0>();
     synchronize_block();
   }
 
@@ -164,7 +164,7 @@ class BitmapSourceTiles {
     if (end() == 0) return;
     begin_copy_of_numbers(0, 0);
     commit_copies();
-    wait_copies<0>();
+    wait_for_copies<0>();
     synchronize_block();
   }
 

@@ -19,7 +19,7 @@ namespace edgewise::kernels {
 
 inline constexpr int kNodesOfBitmapBlock = 64;
 
-/// The number of a node behind the last one in BitmapTiles::others.
+/// The number of a node after the last one in BitmapTiles::others.
 inline constexpr NodeIndex kNoOther = -1;
 
 /// The edges between a row and 64 sources: bit i is the i-th of them. The edges' numbers are consecutive.

@@ -106,7 +106,7 @@ struct KeyRanges {
   int count;
 };
 
-/// Finds the ranges of a block. A new one begins with a row behind whose first key lie all keys of the rows from there
+/// Finds the ranges of a block. A new one begins with a row after whose first key lie all keys of the rows from there
 /// on, and no key of a row before. A collective of the warp, whose lane i has rows 2 i and 2 i + 1.
 EDGEWISE_DEVICE void find_key_ranges(const IntervalEdges& edges, int first_node, KeyRanges& out) {
   static_assert(kNodesOfBlock == 2 * kWarpSize);
@@ -122,18 +122,18 @@ EDGEWISE_DEVICE void find_key_ranges(const IntervalEdges& edges, int first_node,
   EDGEWISE_UNROLL
   for (int distance = 1; distance < kWarpSize; distance *= 2) {
     const int before = shuffle(end, Maximum()(lane - distance, 0));
-    const int behind = shuffle(begin, Minimum()(lane + distance, kWarpSize - 1));
+    const int after = shuffle(begin, Minimum()(lane + distance, kWarpSize - 1));
     end = Maximum()(end, before);
-    begin = Minimum()(begin, behind);
+    begin = Minimum()(begin, after);
   }
   const int end_before = shuffle(end, Maximum()(lane - 1, 0));
-  const int begin_behind = shuffle(begin, Minimum()(lane + 1, kWarpSize - 1));
+  const int begin_after = shuffle(begin, Minimum()(lane + 1, kWarpSize - 1));
   const int ends_before[2] = {lane > 0 ? end_before : 0, Maximum()(lane > 0 ? end_before : 0, keys[0].end)};
-  const int begins[2] = {begin, Minimum()(keys[1].begin, lane + 1 < kWarpSize ? begin_behind : kNone)};
+  const int begins[2] = {begin, Minimum()(keys[1].begin, lane + 1 < kWarpSize ? begin_after : kNone)};
   const bool is_first[2] = {keys[0].end > 0 && ends_before[0] <= begins[0],
                             keys[1].end > 0 && ends_before[1] <= begins[1]};
-  const Lanes firsts[2] = {ballot(is_first[0]), ballot(is_first[1])};
-  const Lanes lanes_before = (Lanes{1} << lane) - 1;
+  const LaneMask firsts[2] = {ballot(is_first[0]), ballot(is_first[1])};
+  const LaneMask lanes_before = (LaneMask{1} << lane) - 1;
   int number = count_bits(firsts[0] & lanes_before) + count_bits(firsts[1] & lanes_before);
   for (int i = 0; i < 2; ++i) {
     if (!is_first[i]) continue;
@@ -250,7 +250,7 @@ class IntervalSourceTiles {
   EDGEWISE_DEVICE int begin() const { return begin_; }
   EDGEWISE_DEVICE int end() const { return end_; }
 
-  /// Returns the tile behind `tile`, or else end().
+  /// Returns the tile after `tile`, or else end().
   EDGEWISE_DEVICE int next(int tile) const {
     do {
       ++tile;

@@ -18,10 +18,12 @@
 
 #include "edgewise/kernels/simd/exp-inl.h"
 
+// Highway includes this file once for each instruction set; the guarded part is compiled once.
 #ifndef EDGEWISE_KERNELS_ATTENTION_NODE_ATTENTION_CPU_CC
 #define EDGEWISE_KERNELS_ATTENTION_NODE_ATTENTION_CPU_CC
 namespace edgewise::kernels {
 
+// HWY_EXPORT exports no templates, so a variant holds the types.
 using AnyNodeAttention = std::variant<NodeAttention<float>, NodeAttention<BFloat16>>;
 
 }  // namespace edgewise::kernels

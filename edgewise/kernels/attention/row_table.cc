@@ -9,6 +9,7 @@
 
 #include "edgewise/kernels/attention/row_loops-inl.h"
 
+// Highway includes this file once for each instruction set; the guarded part is compiled once.
 #ifndef EDGEWISE_KERNELS_ATTENTION_ROW_TABLE_CC
 #define EDGEWISE_KERNELS_ATTENTION_ROW_TABLE_CC
 namespace edgewise::kernels {

@@ -13,10 +13,12 @@
 
 #include "edgewise/kernels/simd/vectors-inl.h"
 
+// Highway includes this file once for each instruction set; the guarded part is compiled once.
 #ifndef EDGEWISE_KERNELS_ATTENTION_SCATTER_ROWS_CPU_CC
 #define EDGEWISE_KERNELS_ATTENTION_SCATTER_ROWS_CPU_CC
 namespace edgewise::kernels {
 
+// HWY_EXPORT exports no templates, so a variant holds the types.
 using AnyScatterRows = std::variant<ScatterRows<float>, ScatterRows<BFloat16>>;
 
 }  // namespace edgewise::kernels

@@ -23,7 +23,7 @@ inline constexpr int kEdgesOfStep = 4;
 inline constexpr int kThreadsOfSparseBlock = 128;
 inline constexpr NodeIndex kNoNode = -1;
 
-/// A node in a head; its node is kNoNode in a group behind the last row.
+/// A node in a head; its node is kNoNode in a group after the last row.
 struct HeadNode {
   NodeIndex node;
   int head;
@@ -31,7 +31,7 @@ struct HeadNode {
   EDGEWISE_DEVICE bool exists() const { return node != kNoNode; }
 };
 
-/// An edge of a list, seen from the other end; its node is kNoNode behind the end of the list.
+/// An edge of a list, seen from the other end; its node is kNoNode after the end of the list.
 struct ListedEdge {
   NodeIndex node;
   EdgeIndex number;
@@ -72,7 +72,7 @@ struct EdgesOfGroup {
   }
 };
 
-/// The part of the rows of a tensor [N, H, size] that a lane has: 16 bytes, zeros behind `size`.
+/// The part of the rows of a tensor [N, H, size] that a lane has: 16 bytes, zeros after `size`.
 template <typename T, int kLanes>
 struct LanePart {
   static_assert(kLanes >= kEdgesOfStep);

@@ -9,8 +9,8 @@
 #include "edgewise/graph/relation_view.h"
 #include "edgewise/kernels/attention/attention.h"
 
-// Attention as products of small dense matrices, for relations of which rows_ascend() is true. T is float or BFloat16;
-// sums are computed in float. The instruction set in force (kernels/simd/instruction_set.h) must not be kReference.
+// Attention as products of small dense matrices, for relations whose rows_ascend() is true. T is float or BFloat16;
+// sums are computed in float. The instruction set in use (kernels/simd/instruction_set.h) must not be kReference.
 // Workspace memory grows only with the number of threads.
 //
 // The kernels divide a relation into runs, blocks and tiles. A run is consecutive rows that share no source with other

@@ -58,7 +58,7 @@ struct TiledQueryGradient {
       } else {
         begin_copy(tiles, tile, stage);
       }
-      wait_copies<0>();
+      wait_for_copies<0>();
       synchronize_block();  // all parts of this tile are here, and the tile before is no longer read
       if constexpr (kStages == 2) {
         if (tiles.has(next)) begin_copy(tiles, next, 1 - stage);
@@ -172,7 +172,7 @@ struct TiledSourceGradient {
       } else {
         begin_copy(tiles, tile, stage);
       }
-      wait_copies<0>();
+      wait_for_copies<0>();
       synchronize_block();  // all parts of this tile are here, and the tile before is no longer read
       if constexpr (kStages == 2) {
         if (next < tiles.end()) begin_copy(tiles, next, 1 - stage);

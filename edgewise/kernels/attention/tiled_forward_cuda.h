@@ -12,7 +12,7 @@ namespace edgewise::kernels::gpu {
 
 /// Attention over the tiles that Edges has, as FlashAttention-2 (Dao 2023) computes it. The layout L divides the
 /// products of a tile among threads: F32Layout, or Bf16Layout on tensor cores. Keys and values pass through shared
-/// memory in tiles of kKeys, of which the next one is copied meanwhile.
+/// memory in tiles of kKeys; the next tile is copied meanwhile.
 template <class L, int kHeadSize, class Edges>
 struct TiledForward {
   using T = typename L::T;
@@ -54,7 +54,7 @@ struct TiledForward {
     if (tiles.has(tile)) begin_copy(tiles, tile, 0);
     for (int stage = 0; tiles.has(tile); stage = 1 - stage) {
       const Tile next = tiles.next(tile);
-      wait_copies<0>();
+      wait_for_copies<0>();
       synchronize_block();  // all parts of this tile are here, and the tile before is no longer read
       if (tiles.has(next)) begin_copy(tiles, next, 1 - stage);
       Row rows[kRowsOfLane];

@@ -13,6 +13,7 @@
 
 #include "edgewise/kernels/dropout/dropout-inl.h"
 
+// Highway includes this file once for each instruction set; the guarded part is compiled once.
 #ifndef EDGEWISE_KERNELS_DROPOUT_DROPOUT_CPU_CC
 #define EDGEWISE_KERNELS_DROPOUT_DROPOUT_CPU_CC
 namespace edgewise::kernels {
@@ -27,6 +28,7 @@ struct DropoutRange {
   std::int64_t end;
 };
 
+// HWY_EXPORT exports no templates, so a variant holds the types.
 using AnyDropoutRange = std::variant<DropoutRange<float, float>, DropoutRange<float, BFloat16>,
                                      DropoutRange<BFloat16, float>, DropoutRange<BFloat16, BFloat16>>;
 
@@ -37,7 +39,7 @@ HWY_BEFORE_NAMESPACE();
 namespace edgewise::kernels::HWY_NAMESPACE {
 namespace {
 
-void visit_range(const AnyDropoutRange& range) {
+void apply_dropout_to_range(const AnyDropoutRange& range) {
   std::visit([](const auto& p) HWY_ATTR { apply_dropout(DropoutFactors(p.dropout), p.begin, p.end, p.in, p.out); },
              range);
 }
@@ -49,17 +51,18 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace edgewise::kernels {
 
-HWY_EXPORT(visit_range);
+HWY_EXPORT(apply_dropout_to_range);
 
 template <typename From, typename To>
 void dropout(const Dropout& dropout, std::int64_t count, const From* in, To* out) {
   constexpr std::int64_t kGrain = 8192;  // values per range, at least
   if (instruction_set() == InstructionSet::kReference) return reference::dropout(dropout, count, in, out);
   parallel_for(count, kGrain, [&](std::int64_t begin, std::int64_t end) {
-    HWY_DYNAMIC_DISPATCH(visit_range)(DropoutRange<From, To>{dropout, in, out, begin, end});
+    HWY_DYNAMIC_DISPATCH(apply_dropout_to_range)(DropoutRange<From, To>{dropout, in, out, begin, end});
   });
 }
 
+// There is no vector kernel for double: the reference computes it.
 template <>
 void dropout(const Dropout& dropout, std::int64_t count, const double* in, double* out) {
   reference::dropout(dropout, count, in, out);

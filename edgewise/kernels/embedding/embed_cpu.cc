@@ -115,6 +115,7 @@ void embed_backward(const EmbedBackward<float>& p) {
   });
 }
 
+// There are no vector kernels for double: the reference computes these cases.
 template <>
 void embed_forward(const EmbedForward<double>& p) {
   reference::embed_forward(p);

@@ -148,7 +148,7 @@ template <int kColumns>
 struct WarpColumnSums {
   float of_warp[kGradientWarps][kColumns];
 
-  /// Returns the sum of a column; a barrier is behind the last write.
+  /// Returns the sum of a column; a barrier is after the last write.
   EDGEWISE_DEVICE float sum(int column) const {
     float total = of_warp[0][column];
     EDGEWISE_UNROLL

@@ -13,7 +13,7 @@ namespace edgewise::kernels {
 enum class GemmActivation { kNone, kRelu, kGelu, kSilu };
 
 /// Applies an activation to `count` values in place, on the calling thread. The bits of a result depend only on its
-/// argument and on the instruction set in force.
+/// argument and on the instruction set in use.
 void activate(GemmActivation activation, std::int64_t count, float* values);
 
 /// The arguments of out = dropout(activation(x)), rounded to T. X and T are float or BFloat16; if X is BFloat16, T is,

@@ -19,10 +19,12 @@
 
 #include "edgewise/kernels/simd/vectors-inl.h"
 
+// Highway includes this file once for each instruction set; the guarded part is compiled once.
 #ifndef EDGEWISE_KERNELS_GEMM_EPILOGUE_CPU_CC
 #define EDGEWISE_KERNELS_GEMM_EPILOGUE_CPU_CC
 namespace edgewise::kernels {
 
+// HWY_EXPORT exports no templates, so a variant holds the types.
 using AnyRowEpilogue = std::variant<RowEpilogue<float>, RowEpilogue<BFloat16>, RowEpilogue<std::int8_t>>;
 
 }  // namespace edgewise::kernels
@@ -114,7 +116,7 @@ void apply_to_rows(const RowEpilogue<T>& p, std::int64_t row_begin, std::int64_t
   }
 }
 
-void visit_epilogue(const AnyRowEpilogue& any, std::int64_t row_begin, std::int64_t row_end) {
+void apply_epilogue_to_rows(const AnyRowEpilogue& any, std::int64_t row_begin, std::int64_t row_end) {
   std::visit([=](const auto& p) HWY_ATTR { apply_to_rows(p, row_begin, row_end); }, any);
 }
 
@@ -178,7 +180,7 @@ template void apply_epilogue(const RowEpilogue<std::int8_t>&);
 
 namespace edgewise::kernels {
 
-HWY_EXPORT(visit_epilogue);
+HWY_EXPORT(apply_epilogue_to_rows);
 
 template <typename T>
 void apply_epilogue(const RowEpilogue<T>& p) {
@@ -186,7 +188,7 @@ void apply_epilogue(const RowEpilogue<T>& p) {
   const ScopedTimer timer("passes");
   if (instruction_set() == InstructionSet::kReference) return reference::apply_epilogue(p);
   parallel_for(p.rows, kGrain / (p.columns + 1) + 1, [&](std::int64_t begin, std::int64_t end) {
-    HWY_DYNAMIC_DISPATCH(visit_epilogue)(p, begin, end);
+    HWY_DYNAMIC_DISPATCH(apply_epilogue_to_rows)(p, begin, end);
   });
 }
 

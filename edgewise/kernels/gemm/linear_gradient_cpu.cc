@@ -17,6 +17,7 @@
 #include "edgewise/kernels/dropout/dropout-inl.h"
 #include "edgewise/kernels/simd/vectors-inl.h"
 
+// Highway includes this file once for each instruction set; the guarded part is compiled once.
 #ifndef EDGEWISE_KERNELS_GEMM_LINEAR_GRADIENT_CPU_CC
 #define EDGEWISE_KERNELS_GEMM_LINEAR_GRADIENT_CPU_CC
 namespace edgewise::kernels {
@@ -30,6 +31,7 @@ struct LinearGradientRows {
   float* bias_sum;  // [O], or null
 };
 
+// HWY_EXPORT exports no templates, so a variant holds the types.
 using AnyLinearGradientRows = std::variant<LinearGradientRows<float>, LinearGradientRows<BFloat16>>;
 
 }  // namespace edgewise::kernels
@@ -92,7 +94,7 @@ void backward_rows(const LinearGradientRows<T>& rows) {
   }
 }
 
-void visit_rows(const AnyLinearGradientRows& rows) {
+void compute_linear_gradient_rows(const AnyLinearGradientRows& rows) {
   std::visit([](const auto& typed) HWY_ATTR { backward_rows(typed); }, rows);
 }
 
@@ -135,7 +137,7 @@ template void linear_gradient(const LinearGradient<BFloat16>&);
 
 namespace edgewise::kernels {
 
-HWY_EXPORT(visit_rows);
+HWY_EXPORT(compute_linear_gradient_rows);
 
 template <typename T>
 void linear_gradient(const LinearGradient<T>& p) {
@@ -146,7 +148,7 @@ void linear_gradient(const LinearGradient<T>& p) {
   parallel_for(num_blocks, 1, [&](std::int64_t first, std::int64_t last) {
     for (std::int64_t block = first; block < last; ++block) {
       float* bias_sum = p.grad_bias != nullptr ? bias_sums.data() + block * p.columns : nullptr;
-      HWY_DYNAMIC_DISPATCH(visit_rows)
+      HWY_DYNAMIC_DISPATCH(compute_linear_gradient_rows)
       (LinearGradientRows<T>{p, block * kBlock, std::min(p.rows, (block + 1) * kBlock), bias_sum});
     }
   });

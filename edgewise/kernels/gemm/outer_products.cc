@@ -6,7 +6,7 @@
 //   sum_part()             tiles of a part, whose sums stay in the second-level cache
 //   sum_tile()             blocks of the depth, which are packed for both sides and multiplied
 //   add_block()            panels of 64 columns of b, strips of 96 rows of a, groups of up to 6 rows
-//   multiply_block()       steps of the depth (panel_block.h)
+//   multiply_block()       steps of the depth (micro_kernels.h)
 //
 // Packing reads both sides in the order of memory, so that nothing is transposed, and pads with zeros, so that all
 // sizes run through the same code.
@@ -17,7 +17,7 @@
 #include "edgewise/base/threads.h"
 #include "edgewise/kernels/gemm/gemm_onednn.h"
 #include "edgewise/kernels/gemm/gemm_parts.h"
-#include "edgewise/kernels/gemm/panel_block.h"
+#include "edgewise/kernels/gemm/micro_kernels.h"
 #include "edgewise/kernels/simd/scratch.h"
 
 namespace edgewise::kernels::cpu {
@@ -169,7 +169,7 @@ void add_block(const PackedStrips& left, const PackedStrips& right, std::int64_t
       for_row_groups(left.columns_of(first), [&](std::int64_t row, std::int64_t count) {
         std::int32_t* group_sums = sums + n * left.count() + (first + row) * kPanelColumns;
         const Prefetcher::Lines lines = prefetcher.take_lines(group_sums + count * kPanelColumns);
-        find_block_kernel<Factor>(count, vectors)({.a = left.strip(first) + row * kStepBytes,
+        find_micro_kernel<Factor>(count, vectors)({.a = left.strip(first) + row * kStepBytes,
                                                    .a_row_stride = kStepBytes,
                                                    .a_step_stride = left.step_stride(first),
                                                    .panel = right.strip(n),
@@ -282,7 +282,7 @@ bool can_sum_outer_products(const Gemm<T, float>& p) {
   const bool has_layout = p.a.layout == MatrixLayout::kColumns && p.b.layout == MatrixLayout::kRows;
   // With AMX, oneDNN multiplies bf16 faster.
   const bool is_fast =
-      uses_float_products<T>() ? has_block_kernels<float>() : has_block_kernels<BFloat16>() && !onednn::has_amx();
+      uses_float_products<T>() ? has_micro_kernels<float>() : has_micro_kernels<BFloat16>() && !onednn::has_amx();
   return is_plain && has_layout && is_fast;
 }
 

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "edgewise/base/threads.h"
-#include "edgewise/kernels/gemm/panel_block.h"
+#include "edgewise/kernels/gemm/micro_kernels.h"
 #include "edgewise/kernels/simd/instruction_set.h"
 
 namespace edgewise::kernels::reference {
@@ -74,7 +74,7 @@ void pack_column(const From* column, std::int64_t row_step, std::int64_t depth, 
 
 template <typename T>
 PanelFormat choose_panel_format() {
-  return cpu::has_block_kernels<T>() ? PanelFormat::kAvx512 : PanelFormat::kNarrow;
+  return cpu::has_micro_kernels<T>() ? PanelFormat::kAvx512 : PanelFormat::kNarrow;
 }
 
 std::int64_t panel_columns(PanelFormat format) { return kPanelLanes * panel_vectors(format); }

@@ -21,7 +21,7 @@ enum class PanelFormat : std::uint8_t {
   kAvx512,  // 64 columns: panels_avx512.cc. BFloat16 and std::int8_t need the instructions that add 2 or 4 products
 };
 
-/// Returns the fastest format for the instruction set in force and the instructions of this machine.
+/// Returns the fastest format for the instruction set in use and the instructions of this machine.
 template <typename T>
 PanelFormat choose_panel_format();
 
@@ -73,7 +73,7 @@ bool converts_left_side(PanelFormat format);
 
 namespace cpu {
 
-/// multiply_panels() of kNarrow with the vectors of the instruction set in force.
+/// multiply_panels() of kNarrow with the vectors of the instruction set in use.
 template <typename T>
 void multiply_narrow_panels(const PanelProduct<T>& p, std::int64_t begin, std::int64_t end);
 

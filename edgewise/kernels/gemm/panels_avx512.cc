@@ -8,7 +8,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "edgewise/kernels/gemm/panel_block.h"
+#include "edgewise/kernels/gemm/micro_kernels.h"
 #include "edgewise/kernels/gemm/panels.h"
 #include "edgewise/kernels/simd/instruction_set.h"
 #include "edgewise/kernels/simd/scratch.h"
@@ -16,7 +16,7 @@
 namespace edgewise::kernels::cpu {
 
 template <typename T>
-bool has_block_kernels() {
+bool has_micro_kernels() {
 #ifdef __x86_64__
   const bool has_avx512 = __builtin_cpu_supports("avx512bw") != 0 && __builtin_cpu_supports("avx512vl") != 0;
   if (!has_avx512 || instruction_set() != InstructionSet::kAvx512) return false;
@@ -28,9 +28,9 @@ bool has_block_kernels() {
 #endif
 }
 
-template bool has_block_kernels<float>();
-template bool has_block_kernels<BFloat16>();
-template bool has_block_kernels<std::int8_t>();
+template bool has_micro_kernels<float>();
+template bool has_micro_kernels<BFloat16>();
+template bool has_micro_kernels<std::int8_t>();
 
 #ifdef __x86_64__
 
@@ -63,7 +63,7 @@ EDGEWISE_AVX512 void write_values(const std::int32_t* sums, const OutputBlock& t
   }
 }
 
-/// The left side in the form that block kernels need: whole steps of the depth.
+/// The left side in the form that micro-kernels need: whole steps of the depth.
 struct LeftSide {
   const char* rows;
   std::int64_t stride;  // bytes
@@ -119,7 +119,7 @@ void multiply_avx512_panels(const PanelProduct<T>& p, std::int64_t begin, std::i
     const char* next = bytes + layout.panel_offset(std::min(panel + 1, end - 1));
     std::int64_t group = 0;
     for_row_groups(p.rows, [&](std::int64_t row, std::int64_t count) {
-      find_block_kernel<T>(count, vectors)({.a = a.rows + row * a.stride,
+      find_micro_kernel<T>(count, vectors)({.a = a.rows + row * a.stride,
                                             .a_row_stride = a.stride,
                                             .a_step_stride = kStepBytes,
                                             .panel = bytes + layout.panel_offset(panel),

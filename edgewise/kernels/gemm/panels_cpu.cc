@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products with panels of 16 columns. A block kernel computes the sums of up to 6 rows and of one or several panels in
+// Products with panels of 16 columns. A micro-kernel computes the sums of up to 6 rows and of one or several panels in
 // registers. Few rows are multiplied with several panels at a time, so that there are enough independent sums: an
 // addition to a sum waits for the one before. Factors are converted without rounding: bf16 to float, and 8 bits to 16
 // bits, whose products are added in pairs in 32 bits.
@@ -19,10 +19,12 @@
 
 #include "edgewise/kernels/simd/vectors-inl.h"
 
+// Highway includes this file once for each instruction set; the guarded part is compiled once.
 #ifndef EDGEWISE_KERNELS_GEMM_PANELS_CPU_CC
 #define EDGEWISE_KERNELS_GEMM_PANELS_CPU_CC
 namespace edgewise::kernels {
 
+// HWY_EXPORT exports no templates, so a variant holds the types.
 using AnyPanelProduct = std::variant<PanelProduct<float>, PanelProduct<BFloat16>, PanelProduct<std::int8_t>>;
 
 }  // namespace edgewise::kernels
@@ -111,15 +113,15 @@ constexpr std::int64_t kStep = panel_step_size<T>(PanelFormat::kNarrow);
 template <typename T>
 constexpr std::int64_t kPanelStep = kPanelLanes* kStep<T>;
 
-/// Returns how many panels a block kernel multiplies at a time: as many as the registers allow.
+/// Returns how many panels a micro-kernel multiplies at a time: as many as the registers allow.
 constexpr int choose_panels(int rows) {
   constexpr int kSumRegisters = HWY_TARGET == HWY_AVX2 ? 12 : 24;  // AVX2 has 16 registers, AVX-512 and NEON 32
   return std::clamp(kSumRegisters / (rows * kVectors), 1, kMaxPanels);
 }
 
-/// The arguments of a block kernel.
+/// The arguments of a micro-kernel.
 template <typename T>
-struct NarrowBlock {
+struct NarrowKernelArguments {
   const typename Sums<T>::Left* a;  // [rows, steps, elements of a step]
   std::int64_t a_stride;            // elements
   const T* panel;                   // [panels, steps, 16, elements of a step]
@@ -131,7 +133,7 @@ struct NarrowBlock {
 
 // The loops are in a single function, so that all sums stay in registers.
 template <typename T, int kRows, int kPanels>
-void multiply_block(const NarrowBlock<T>& p) {
+void multiply_block(const NarrowKernelArguments<T>& p) {
   constexpr int kColumns = kPanels * kVectors;
   Sums<T> sums[kRows][kColumns];
 #pragma GCC unroll 8
@@ -167,13 +169,13 @@ void multiply_block(const NarrowBlock<T>& p) {
 }
 
 template <typename T>
-using BlockKernel = void (*)(const NarrowBlock<T>&);
+using MicroKernel = void (*)(const NarrowKernelArguments<T>&);
 
-/// The block kernels for one number of rows.
+/// The micro-kernels for one number of rows.
 template <typename T>
 struct RowKernels {
-  BlockKernel<T> one_panel;
-  BlockKernel<T> several_panels;  // choose_panels(rows) of them
+  MicroKernel<T> one_panel;
+  MicroKernel<T> several_panels;  // choose_panels(rows) of them
 };
 
 template <typename T, int... kRowsMinusOne>
@@ -185,15 +187,15 @@ constexpr auto list_kernels(std::integer_sequence<int, kRowsMinusOne...> /*rows*
 
 /// Multiplies `rows` rows with `panels` panels.
 template <typename T>
-void multiply_blocks(NarrowBlock<T> block, std::int64_t rows, std::int64_t panels) {
+void multiply_blocks(NarrowKernelArguments<T> arguments, std::int64_t rows, std::int64_t panels) {
   static constexpr auto kKernels = list_kernels<T>(std::make_integer_sequence<int, kPanelRows>());
   const RowKernels<T>& kernels = kKernels[static_cast<std::size_t>(rows - 1)];
-  if (panels == choose_panels(static_cast<int>(rows))) return kernels.several_panels(block);
+  if (panels == choose_panels(static_cast<int>(rows))) return kernels.several_panels(arguments);
   for (std::int64_t panel = 0; panel < panels; ++panel) {
-    kernels.one_panel(block);
-    block.panel += block.panel_stride;
-    block.prefetch += block.panel_stride;
-    block.sums += kPanelLanes;
+    kernels.one_panel(arguments);
+    arguments.panel += arguments.panel_stride;
+    arguments.prefetch += arguments.panel_stride;
+    arguments.sums += kPanelLanes;
   }
 }
 
@@ -222,7 +224,7 @@ void write_values(const Sum* sums, const OutputBlock& to) {
   }
 }
 
-/// The rows of the left side, as block kernels need them.
+/// The rows of the left side, as micro-kernels need them.
 template <typename Left>
 struct NarrowLeftSide {
   const Left* rows;
@@ -288,7 +290,7 @@ void multiply(const PanelProduct<T>& p, std::int64_t begin, std::int64_t end) {
   }
 }
 
-void visit_product(const AnyPanelProduct& any, std::int64_t begin, std::int64_t end) {
+void multiply_panel_range(const AnyPanelProduct& any, std::int64_t begin, std::int64_t end) {
   std::visit([=](const auto& p) HWY_ATTR { multiply(p, begin, end); }, any);
 }
 
@@ -299,11 +301,11 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace edgewise::kernels {
 
-HWY_EXPORT(visit_product);
+HWY_EXPORT(multiply_panel_range);
 
 template <typename T>
 void cpu::multiply_narrow_panels(const PanelProduct<T>& p, std::int64_t begin, std::int64_t end) {
-  HWY_DYNAMIC_DISPATCH(visit_product)(p, begin, end);
+  HWY_DYNAMIC_DISPATCH(multiply_panel_range)(p, begin, end);
 }
 
 template void cpu::multiply_narrow_panels(const PanelProduct<float>&, std::int64_t, std::int64_t);

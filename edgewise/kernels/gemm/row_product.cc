@@ -8,7 +8,7 @@
 #include "edgewise/base/error.h"
 #include "edgewise/base/profile.h"
 #include "edgewise/base/threads.h"
-#include "edgewise/kernels/gemm/panel_block.h"
+#include "edgewise/kernels/gemm/micro_kernels.h"
 #include "edgewise/kernels/simd/instruction_set.h"
 
 namespace edgewise::kernels {
@@ -149,7 +149,7 @@ Matrix<std::int8_t> quantise_columns(const Matrix<float>& from, std::int64_t dep
   return {to, depth, MatrixLayout::kColumns};
 }
 
-bool has_fast_bf16_row_products() { return cpu::has_block_kernels<BFloat16>() && has_fast_bf16_instructions(); }
+bool has_fast_bf16_row_products() { return cpu::has_micro_kernels<BFloat16>() && has_fast_bf16_instructions(); }
 
 template <typename T>
 template <typename From>

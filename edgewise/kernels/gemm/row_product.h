@@ -20,7 +20,7 @@ namespace edgewise::kernels {
 /// instructions, and on Intel, where they are slow.
 bool has_fast_bf16_row_products();
 
-/// The right side [K, N] of row products, packed for the instruction set in force.
+/// The right side [K, N] of row products, packed for the instruction set in use.
 template <typename T>
 class RowProductWeights {
  public:
@@ -75,7 +75,7 @@ void multiply_rows(const RowProduct<T>& product, float* out);
 template <typename T>
 bool splits_rows(const RowProduct<T>& product);
 
-/// Writes products of the same left side one behind the other: [R, N] of the first, then [R, N] of the second. The
+/// Writes products of the same left side one after the other: [R, N] of the first, then [R, N] of the second. The
 /// threads divide the columns of all products.
 template <typename T>
 void multiply_all(std::span<const RowProduct<T>> products, float* out);

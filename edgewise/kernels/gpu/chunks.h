@@ -44,8 +44,8 @@ EDGEWISE_DEVICE TwoWords pack(const Floats4& values) {
 }
 }  // namespace detail
 
-/// Loads the numbers of a chunk, of which the first `count` exist; the others are 0. T is float or BFloat16. A wide
-/// chunk has all numbers, or none if `count` is not above 0.
+/// Loads the first `count` numbers of a chunk; the others are 0. T is float or BFloat16. A wide chunk
+/// has all numbers, or none if `count` is not above 0.
 template <bool kIsWide, typename T>
 EDGEWISE_DEVICE Floats4 load_chunk(const T* from, std::int64_t count) {
   Floats4 values = {};
@@ -150,7 +150,7 @@ struct OneColumn {
   EDGEWISE_DEVICE int at(int /*i*/) const { return first; }
 };
 
-/// The columns of a row, of which all but a few form groups of four floats that are aligned to 16 bytes.
+/// The columns of a row. All but a few columns form groups of four floats that are aligned to 16 bytes.
 class RowColumns {
  public:
   /// The row has `count` columns and begins with element `begin` of an array that is aligned to 16 bytes. Without
@@ -234,7 +234,7 @@ struct RowStrips {
   /// Returns the first column of this lane's chunk number c.
   EDGEWISE_DEVICE std::int64_t column(int c) const { return first_column + std::int64_t{c} * kWarpSize * kChunk; }
 
-  std::int64_t row;  // may be behind the last row
+  std::int64_t row;  // may be after the last row
   std::int64_t first_column;
 
  private:
@@ -242,7 +242,7 @@ struct RowStrips {
 };
 
 /// Adds transform(row, load(row)) for row = row_of(begin) … row_of(end - 1) to a chunk, in this order. kAtOnce rows
-/// are loaded at once; behind the end, the last row again, because loads without conditions do not wait for each other.
+/// are loaded at once; after the end, the last row again, because loads without conditions do not wait for each other.
 template <int kAtOnce, class RowOf, class Load, class Transform>
 EDGEWISE_DEVICE Floats4 add_in_order(Floats4 sum, std::int64_t begin, std::int64_t end, RowOf&& row_of, Load&& load,
                                      Transform&& transform) {

@@ -8,7 +8,7 @@
 #include "edgewise/device/cuda_error.h"
 #include "edgewise/kernels/gpu/device.h"
 
-// The functions of device.h on the device: the only file with PTX. device_emulated.h documents each function.
+// Implements the functions of device.h with CUDA. No other file contains PTX.
 
 #define EDGEWISE_DEVICE __device__ __forceinline__
 #define EDGEWISE_UNROLL _Pragma("unroll")
@@ -17,7 +17,7 @@ namespace edgewise::kernels::gpu {
 
 EDGEWISE_DEVICE int thread_index() { return static_cast<int>(threadIdx.x); }
 EDGEWISE_DEVICE int block_index() { return static_cast<int>(blockIdx.x); }
-EDGEWISE_DEVICE int block_row() { return static_cast<int>(blockIdx.y); }
+EDGEWISE_DEVICE int block_index_y() { return static_cast<int>(blockIdx.y); }
 EDGEWISE_DEVICE int num_blocks() { return static_cast<int>(gridDim.x); }
 
 template <typename Shared>
@@ -28,23 +28,25 @@ EDGEWISE_DEVICE Shared& shared_memory() {
 
 EDGEWISE_DEVICE void synchronize_block(CallSite = {}) { __syncthreads(); }
 
-EDGEWISE_DEVICE void synchronize_group(int barrier, int num_threads, CallSite = {}) {
+EDGEWISE_DEVICE void synchronize_named_barrier(int barrier, int num_threads, CallSite = {}) {
   asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(num_threads) : "memory");
 }
 
-EDGEWISE_DEVICE void synchronize_warp(Lanes lanes = kAllLanes, CallSite = {}) { __syncwarp(lanes); }
+EDGEWISE_DEVICE void synchronize_warp(LaneMask lanes = kAllLanes, CallSite = {}) { __syncwarp(lanes); }
 
 template <Word T>
-EDGEWISE_DEVICE T shuffle(T value, int source, Lanes lanes = kAllLanes, CallSite = {}) {
+EDGEWISE_DEVICE T shuffle(T value, int source, LaneMask lanes = kAllLanes, CallSite = {}) {
   return std::bit_cast<T>(__shfl_sync(lanes, std::bit_cast<std::uint32_t>(value), source));
 }
 
 template <Word T>
-EDGEWISE_DEVICE T shuffle_xor(T value, int distance, Lanes lanes = kAllLanes, CallSite = {}) {
+EDGEWISE_DEVICE T shuffle_xor(T value, int distance, LaneMask lanes = kAllLanes, CallSite = {}) {
   return std::bit_cast<T>(__shfl_xor_sync(lanes, std::bit_cast<std::uint32_t>(value), distance));
 }
 
-EDGEWISE_DEVICE Lanes ballot(bool value, Lanes lanes = kAllLanes, CallSite = {}) { return __ballot_sync(lanes, value); }
+EDGEWISE_DEVICE LaneMask ballot(bool value, LaneMask lanes = kAllLanes, CallSite = {}) {
+  return __ballot_sync(lanes, value);
+}
 
 namespace detail {
 EDGEWISE_DEVICE std::uint32_t shared_address(const void* pointer) {
@@ -70,7 +72,7 @@ EDGEWISE_DEVICE void copy_async(void* to, const void* from, bool is_valid = true
 EDGEWISE_DEVICE void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 
 template <int kPending>
-EDGEWISE_DEVICE void wait_copies() {
+EDGEWISE_DEVICE void wait_for_copies() {
   asm volatile("cp.async.wait_group %0;" ::"n"(kPending) : "memory");
 }
 
@@ -149,7 +151,8 @@ template <int kBytes>
 EDGEWISE_DEVICE void expect_aligned(const void* /*address*/, CallSite = {}) {}
 
 namespace detail {
-// Without a number of resident blocks, the assembler aims at several, and may spill.
+// A kernel without kResidentBlocks asks for one block per multiprocessor. Without any number, ptxas may limit registers
+// so that several blocks fit, and spill.
 template <Kernel K>
 constexpr int resident_blocks() {
   if constexpr (requires { K::kResidentBlocks; }) {
@@ -176,10 +179,10 @@ void launch(const K& kernel, Grid grid, device::Stream stream) {
 #ifdef EDGEWISE_KERNEL_TABLE
   asm volatile("" ::"r"(detail::shared_memory_of<K>));
 #endif
-  if (grid.blocks == 0 || grid.rows == 0) return;  // CUDA refuses an empty grid
+  if (grid.blocks == 0 || grid.rows == 0) return;  // CUDA rejects an empty grid
   constexpr int kSharedBytes = sizeof(typename K::Shared);
-  constexpr int kSharedBytesWithoutRequest = 48 * 1024;
-  if constexpr (kSharedBytes > kSharedBytesWithoutRequest) {
+  constexpr int kDefaultSharedBytes = 48 * 1024;
+  if constexpr (kSharedBytes > kDefaultSharedBytes) {
     check_shared_memory(K::kName, kSharedBytes);
     device::check_cuda(K::kName,
                        cudaFuncSetAttribute(detail::run<K>, cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes));

@@ -47,7 +47,7 @@ template <int kWarps>
 struct WarpExpSums {
   ExpSums of_warp[kWarps];
 
-  /// Combines the sums of the lanes. A collective of the warp; sum_of_block() follows behind a barrier.
+  /// Combines the sums of the lanes. A collective of the warp; sum_of_block() follows after a barrier.
   EDGEWISE_DEVICE void write(ExpSums sums, CallSite site = CallSite::current()) {
     sums.raise(reduce_lanes(sums.maximum, Maximum(), site));
     sums.sum = reduce_lanes(sums.sum, Sum(), site);
@@ -105,12 +105,12 @@ struct LabelComparison {
 template <int kWarps>
 struct WarpComparisons {
   float sum[kWarps];
-  Lanes not_first[kWarps];
+  LaneMask not_first[kWarps];
 
-  /// Combines the results of the lanes. A collective of the warp; combine() follows behind a barrier.
+  /// Combines the results of the lanes. A collective of the warp; combine() follows after a barrier.
   EDGEWISE_DEVICE void write(const LabelComparison& lane, CallSite site = CallSite::current()) {
     const float total = reduce_lanes(lane.sum, Sum(), site);
-    const Lanes lanes = ballot(!lane.is_first, kAllLanes, site);
+    const LaneMask lanes = ballot(!lane.is_first, kAllLanes, site);
     if (lane_index() != 0) return;
     sum[warp_index()] = total;
     not_first[warp_index()] = lanes;
@@ -118,7 +118,7 @@ struct WarpComparisons {
 
   EDGEWISE_DEVICE void combine(LabelComparison& row) const {
     row.sum = 0;
-    Lanes lanes = 0;
+    LaneMask lanes = 0;
     for (int warp = 0; warp < kWarps; ++warp) {
       row.sum += sum[warp];
       lanes |= not_first[warp];

@@ -25,7 +25,7 @@ constexpr float kLog2OfE = 0x1.715476p0f;
 
 /// Returns exp(logit - base) with a relative error of 1e-5, for sums. logit - base must be at most 88; differences
 /// below -87 count as -87. Subtracting first keeps the error independent of the base: logit * log2(e) of a large logit
-/// has few exact digits behind the point.
+/// has few exact digits after the point.
 HWY_INLINE Floats approximate_exp(Floats logits, Floats base) {
   const FloatTag d;
   const hn::RebindToSigned<FloatTag> d32;

@@ -18,6 +18,7 @@
 #include "edgewise/kernels/simd/exp-inl.h"
 #include "edgewise/kernels/simd/vectors-inl.h"
 
+// Highway includes this file once for each instruction set; the guarded part is compiled once.
 #ifndef EDGEWISE_KERNELS_LOSS_RDROP_LOSS_CPU_CC
 #define EDGEWISE_KERNELS_LOSS_RDROP_LOSS_CPU_CC
 namespace edgewise::kernels {
@@ -33,6 +34,7 @@ struct PairOfRows {
   float* logits(int side) const { return problem.logits + row(side) * problem.columns; }
 };
 
+// HWY_EXPORT exports no templates, so a variant holds the types.
 using AnyPairOfRows = std::variant<PairOfRows<float>, PairOfRows<BFloat16>>;
 
 }  // namespace edgewise::kernels
@@ -175,7 +177,7 @@ void compute_pair(const PairOfRows<Gradient>& p) {
   if (p.problem.gradient != nullptr) write_gradients(p, factor, mean);
 }
 
-void visit_pair(const AnyPairOfRows& pair) {
+void compute_rdrop_loss_pair(const AnyPairOfRows& pair) {
   std::visit([](const auto& typed) HWY_ATTR { compute_pair(typed); }, pair);
 }
 
@@ -186,7 +188,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace edgewise::kernels {
 
-HWY_EXPORT(visit_pair);
+HWY_EXPORT(compute_rdrop_loss_pair);
 
 template <typename Gradient>
 void rdrop_loss(const RDropLoss<Gradient>& p) {
@@ -197,7 +199,7 @@ void rdrop_loss(const RDropLoss<Gradient>& p) {
     scratch.reset();
     float* difference = scratch.take(static_cast<std::size_t>(p.columns));
     for (std::int64_t pair = begin; pair < end; ++pair) {
-      HWY_DYNAMIC_DISPATCH(visit_pair)(PairOfRows<Gradient>{p, pair, difference});
+      HWY_DYNAMIC_DISPATCH(compute_rdrop_loss_pair)(PairOfRows<Gradient>{p, pair, difference});
     }
   });
 }

@@ -17,6 +17,7 @@
 #include "edgewise/kernels/simd/exp-inl.h"
 #include "edgewise/kernels/simd/vectors-inl.h"
 
+// Highway includes this file once for each instruction set; the guarded part is compiled once.
 #ifndef EDGEWISE_KERNELS_LOSS_SOFTMAX_LOSS_CPU_CC
 #define EDGEWISE_KERNELS_LOSS_SOFTMAX_LOSS_CPU_CC
 namespace edgewise::kernels {
@@ -28,6 +29,7 @@ struct SoftmaxLossRow {
   std::int64_t row;
 };
 
+// HWY_EXPORT exports no templates, so a variant holds the types.
 using AnySoftmaxLossRow = std::variant<SoftmaxLossRow<float>, SoftmaxLossRow<BFloat16>>;
 
 }  // namespace edgewise::kernels
@@ -124,7 +126,7 @@ void compute_row(const SoftmaxLossRow<Gradient>& p) {
   gradient[label] = Gradient(label_gradient);
 }
 
-void visit_row(const AnySoftmaxLossRow& row) {
+void compute_softmax_loss_row(const AnySoftmaxLossRow& row) {
   std::visit([](const auto& typed) HWY_ATTR { compute_row(typed); }, row);
 }
 
@@ -135,7 +137,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace edgewise::kernels {
 
-HWY_EXPORT(visit_row);
+HWY_EXPORT(compute_softmax_loss_row);
 
 template <typename Gradient>
 void softmax_loss(const SoftmaxLoss<Gradient>& p) {
@@ -143,7 +145,7 @@ void softmax_loss(const SoftmaxLoss<Gradient>& p) {
   const std::int64_t grain = 1 + 4096 / std::max<std::int64_t>(1, p.columns);
   parallel_for(p.rows, grain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row) {
-      HWY_DYNAMIC_DISPATCH(visit_row)(SoftmaxLossRow<Gradient>{p, row});
+      HWY_DYNAMIC_DISPATCH(compute_softmax_loss_row)(SoftmaxLossRow<Gradient>{p, row});
     }
   });
 }

@@ -53,7 +53,7 @@ struct RowLanes {
   EDGEWISE_DEVICE static int lane() { return thread_index() % kLanes; }
   EDGEWISE_DEVICE static int column(int chunk) { return (chunk * kLanes + lane()) * kChunk; }
 
-  /// Loads the numbers of a row of `size` numbers; numbers behind its end are 0.
+  /// Loads the numbers of a row of `size` numbers; numbers after its end are 0.
   template <bool kIsWide, typename T>
   EDGEWISE_DEVICE static void load(const T* row, int size, Floats4 (&values)[kChunks]) {
     EDGEWISE_UNROLL
@@ -67,12 +67,12 @@ struct RowLanes {
   }
 
   /// Sums the values of the lanes of a group, each of which receives the sum. A collective of the group. `partial` is
-  /// shared memory, which can be used again behind the next collective of the group.
+  /// shared memory, which can be used again after the next collective of the group.
   EDGEWISE_DEVICE static float sum(float value, Partial& partial, CallSite site = CallSite::current()) {
     value = reduce_lanes(value, Sum(), site);
     if constexpr (kWarps > 1) {
       if (lane_index() == 0) partial[group()][lane() / kWarpSize] = value;
-      synchronize_group(1 + group(), kLanes, site);
+      synchronize_named_barrier(1 + group(), kLanes, site);
       value = partial[group()][0];
       for (int warp = 1; warp < kWarps; ++warp) value += partial[group()][warp];
     }

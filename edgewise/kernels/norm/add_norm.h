@@ -25,6 +25,12 @@ struct NormFormula {
   static NormFormula layer_norm(double size, double epsilon) { return {size, epsilon, 0.0}; }
   /// Returns (x - mean) / (deviation + epsilon) with the sample standard deviation, which divides by size - 1.
   static NormFormula std_norm(double size, double epsilon) { return {size - 1.0, 0.0, epsilon}; }
+
+  /// Returns 1 / (deviation + epsilon_outside), the factor of a centred row.
+  template <typename A>
+  A inverse_deviation(A deviation) const {
+    return A{1} / (deviation + static_cast<A>(epsilon_outside));
+  }
 };
 
 /// The arguments of sum = x + dropout(y), rounded to X.

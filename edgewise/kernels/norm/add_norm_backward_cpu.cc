@@ -14,10 +14,12 @@
 #include "edgewise/kernels/dropout/dropout-inl.h"
 #include "edgewise/kernels/simd/vectors-inl.h"
 
+// Highway includes this file once for each instruction set; the guarded part is compiled once.
 #ifndef EDGEWISE_KERNELS_NORM_ADD_NORM_BACKWARD_CPU_CC
 #define EDGEWISE_KERNELS_NORM_ADD_NORM_BACKWARD_CPU_CC
 namespace edgewise::kernels {
 
+// HWY_EXPORT exports no templates, so a variant holds the types.
 using AnyAddNormBackward =
     std::variant<AddNormBackward<float, float, float>, AddNormBackward<float, float, BFloat16>,
                  AddNormBackward<float, BFloat16, float>, AddNormBackward<float, BFloat16, BFloat16>,
@@ -46,7 +48,7 @@ class BackwardRow {
       : p_(p),
         begin_(row * p.size),
         mean_(p.mean[row]),
-        inverse_(1.0f / (p.deviation[row] + static_cast<float>(p.formula.epsilon_outside))),
+        inverse_(p.formula.inverse_deviation(p.deviation[row])),
         slope_(p.deviation[row] > 0 ? 1.0f / (static_cast<float>(p.formula.divisor) * p.deviation[row]) : 0.0f) {}
 
   /// Adds the row to the gradients of gain and bias. Must be called before write_grad_x().
@@ -105,7 +107,7 @@ HWY_INLINE void add_norm_backward_rows(const AddNormBackward<X, Y, N>& p, const 
   }
 }
 
-void visit_add_norm_backward(const AnyAddNormBackward& any, const AddNormRows& rows) {
+void compute_add_norm_gradients(const AnyAddNormBackward& any, const AddNormRows& rows) {
   std::visit([&](const auto& p) HWY_ATTR { add_norm_backward_rows(p, rows); }, any);
 }
 
@@ -116,7 +118,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace edgewise::kernels {
 
-HWY_EXPORT(visit_add_norm_backward);
+HWY_EXPORT(compute_add_norm_gradients);
 
 namespace {
 
@@ -146,13 +148,14 @@ void add_norm_backward(const AddNormBackward<X, Y, N>& p) {
     for (std::int64_t i = begin; i < end; ++i) {
       const AddNormRows rows = {i * block, std::min((i + 1) * block, p.num_rows), gain_sums.data() + i * p.size,
                                 bias_sums.data() + i * p.size};
-      HWY_DYNAMIC_DISPATCH(visit_add_norm_backward)(p, rows);
+      HWY_DYNAMIC_DISPATCH(compute_add_norm_gradients)(p, rows);
     }
   });
   sum_blocks(gain_sums, p.size, p.grad_gain);
   sum_blocks(bias_sums, p.size, p.grad_bias);
 }
 
+// There is no vector kernel for double: the reference computes it.
 template <>
 void add_norm_backward(const AddNormBackward<double, double, double>& p) {
   reference::add_norm_backward(p);

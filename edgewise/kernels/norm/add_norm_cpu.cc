@@ -14,10 +14,12 @@
 #include "edgewise/kernels/dropout/dropout-inl.h"
 #include "edgewise/kernels/simd/vectors-inl.h"
 
+// Highway includes this file once for each instruction set; the guarded part is compiled once.
 #ifndef EDGEWISE_KERNELS_NORM_ADD_NORM_CPU_CC
 #define EDGEWISE_KERNELS_NORM_ADD_NORM_CPU_CC
 namespace edgewise::kernels {
 
+// HWY_EXPORT exports no templates, so variants hold the types.
 using AnyAddDropout =
     std::variant<AddDropout<float, float>, AddDropout<float, BFloat16>, AddDropout<BFloat16, BFloat16>>;
 
@@ -65,7 +67,7 @@ HWY_INLINE void norm_row(const AddNormForward<X, Y, N>& p, std::int64_t row) {
   p.deviation[row] = compute_deviation(sum_M, p.size, p.mean[row], p.formula);
 
   const Floats mean = hn::Set(FloatTag(), p.mean[row]);
-  const Floats inverse = hn::Set(FloatTag(), 1.0f / (p.deviation[row] + static_cast<float>(p.formula.epsilon_outside)));
+  const Floats inverse = hn::Set(FloatTag(), p.formula.inverse_deviation(p.deviation[row]));
   for_each_vector(p.size, [&](std::int64_t i, auto part) HWY_ATTR {
     const Floats normed = hn::Mul(hn::Sub(load(part, sum_M + i), mean), inverse);
     store(part, hn::MulAdd(normed, load(part, p.gain + i), load(part, p.bias + i)), normed_M + i);
@@ -81,12 +83,12 @@ HWY_INLINE void add_norm_rows(const AddNormForward<X, Y, N>& p, std::int64_t beg
   }
 }
 
-void visit_add_dropout(const AnyAddDropout& any, std::int64_t begin, std::int64_t end) {
+void add_dropout_to_range(const AnyAddDropout& any, std::int64_t begin, std::int64_t end) {
   std::visit([=](const auto& p) HWY_ATTR { add_with_dropout(DropoutFactors(p.dropout), begin, end, p.x, p.y, p.sum); },
              any);
 }
 
-void visit_add_norm(const AnyAddNormForward& any, std::int64_t begin, std::int64_t end) {
+void compute_add_norm_rows(const AnyAddNormForward& any, std::int64_t begin, std::int64_t end) {
   std::visit([=](const auto& p) HWY_ATTR { add_norm_rows(p, begin, end); }, any);
 }
 
@@ -97,8 +99,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace edgewise::kernels {
 
-HWY_EXPORT(visit_add_dropout);
-HWY_EXPORT(visit_add_norm);
+HWY_EXPORT(add_dropout_to_range);
+HWY_EXPORT(compute_add_norm_rows);
 
 constexpr std::int64_t kGrain = 8192;  // values per range, at least
 
@@ -106,7 +108,7 @@ template <typename X, typename Y>
 void add_dropout(const AddDropout<X, Y>& p) {
   if (instruction_set() == InstructionSet::kReference) return reference::add_dropout(p);
   parallel_for(p.count, kGrain, [&](std::int64_t begin, std::int64_t end) {
-    HWY_DYNAMIC_DISPATCH(visit_add_dropout)(p, begin, end);
+    HWY_DYNAMIC_DISPATCH(add_dropout_to_range)(p, begin, end);
   });
 }
 
@@ -114,10 +116,11 @@ template <typename X, typename Y, typename N>
 void add_norm_forward(const AddNormForward<X, Y, N>& p) {
   if (instruction_set() == InstructionSet::kReference) return reference::add_norm_forward(p);
   parallel_for(p.num_rows, kGrain / (p.size + 1) + 1, [&](std::int64_t begin, std::int64_t end) {
-    HWY_DYNAMIC_DISPATCH(visit_add_norm)(p, begin, end);
+    HWY_DYNAMIC_DISPATCH(compute_add_norm_rows)(p, begin, end);
   });
 }
 
+// There are no vector kernels for double: the reference computes these cases.
 template <>
 void add_dropout(const AddDropout<double, double>& p) {
   reference::add_dropout(p);

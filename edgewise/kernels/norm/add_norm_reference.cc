@@ -8,7 +8,7 @@
 namespace edgewise::kernels::reference {
 namespace {
 
-constexpr std::int64_t kGrain = 4096;  // the fewest values worth a thread
+constexpr std::int64_t kGrain = 4096;  // the smallest number of values per thread
 
 template <typename X, typename A = AccumulatorType<X>>
 struct Statistics {
@@ -36,7 +36,7 @@ void write_grad_x(const AddNormBackward<X, Y, N>& p, std::int64_t row) {
   using A = AccumulatorType<X>;
   const std::int64_t begin = row * p.size;
   const A deviation = p.deviation[row];
-  const A inverse = A{1} / (deviation + static_cast<A>(p.formula.epsilon_outside));
+  const A inverse = p.formula.inverse_deviation(deviation);
   const auto grad_at = [&](std::int64_t i) { return p.grad_normed[begin + i] * p.gain[i]; };
   const auto normed_at = [&](std::int64_t i) { return (p.sum[begin + i] - p.mean[row]) * inverse; };
 
@@ -60,7 +60,7 @@ void write_parameter_gradients(const AddNormBackward<X, Y, N>& p, std::int64_t c
   A gain = 0;
   A bias = 0;
   for (std::int64_t row = 0; row < p.num_rows; ++row) {
-    const A inverse = A{1} / (p.deviation[row] + static_cast<A>(p.formula.epsilon_outside));
+    const A inverse = p.formula.template inverse_deviation<A>(p.deviation[row]);
     const A grad = p.grad_normed[row * p.size + column];
     gain += grad * (p.sum[row * p.size + column] - p.mean[row]) * inverse;
     bias += grad;
@@ -69,10 +69,11 @@ void write_parameter_gradients(const AddNormBackward<X, Y, N>& p, std::int64_t c
   p.grad_bias[column] = bias;
 }
 
+// Calls fn(i) for each i in [0, count). A call computes `values_per_call` values.
 template <class Fn>
-void for_rows(std::int64_t num_rows, std::int64_t size, Fn fn) {
-  parallel_for(num_rows, kGrain / (size + 1) + 1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t row = begin; row < end; ++row) fn(row);
+void parallel_for_each(std::int64_t count, std::int64_t values_per_call, Fn fn) {
+  parallel_for(count, kGrain / (values_per_call + 1) + 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) fn(i);
   });
 }
 
@@ -90,10 +91,10 @@ template <typename X, typename Y, typename N>
 void add_norm_forward(const AddNormForward<X, Y, N>& p) {
   using A = AccumulatorType<X>;
   if (p.y != nullptr) reference::add_dropout(AddDropout<X, Y>{p.x, p.y, p.sum, p.num_rows * p.size, p.dropout});
-  for_rows(p.num_rows, p.size, [&](std::int64_t row) {
+  parallel_for_each(p.num_rows, p.size, [&](std::int64_t row) {
     const X* sum_M = (p.y == nullptr ? p.x : p.sum) + row * p.size;
     const Statistics<X> statistics = compute_statistics(sum_M, p.size, p.formula);
-    const A inverse = A{1} / (statistics.deviation + static_cast<A>(p.formula.epsilon_outside));
+    const A inverse = p.formula.inverse_deviation(statistics.deviation);
     for (std::int64_t i = 0; i < p.size; ++i) {
       p.normed[row * p.size + i] = static_cast<N>((sum_M[i] - statistics.mean) * inverse * p.gain[i] + p.bias[i]);
     }
@@ -104,8 +105,8 @@ void add_norm_forward(const AddNormForward<X, Y, N>& p) {
 
 template <typename X, typename Y, typename N>
 void add_norm_backward(const AddNormBackward<X, Y, N>& p) {
-  for_rows(p.num_rows, p.size, [&](std::int64_t row) { write_grad_x(p, row); });
-  for_rows(p.size, p.num_rows, [&](std::int64_t column) { write_parameter_gradients(p, column); });
+  parallel_for_each(p.num_rows, p.size, [&](std::int64_t row) { write_grad_x(p, row); });
+  parallel_for_each(p.size, p.num_rows, [&](std::int64_t column) { write_parameter_gradients(p, column); });
   if (p.grad_y != nullptr) reference::dropout(p.dropout, p.num_rows * p.size, p.grad_x, p.grad_y);
 }
 

@@ -18,7 +18,7 @@ enum class InstructionSet {
 
 std::string_view instruction_set_name(InstructionSet set);
 
-/// Returns the instruction set in force: the best one of this machine, unless the environment variable EDGEWISE_KERNELS
+/// Returns the instruction set in use: the best one of this machine, unless the environment variable EDGEWISE_KERNELS
 /// names another; oneDNN then uses no instructions beyond that set. The first call throws Error for an unknown name and
 /// for a set that this machine cannot run.
 InstructionSet instruction_set();

@@ -11,7 +11,7 @@ namespace edgewise {
 
 /// Computes candidates and log-probabilities of the next token from the logits of a step, which stay on the GPU; only
 /// the results are copied to the host. The host reduces the logits of a step with more than kernels::kMaxTopTokens
-/// candidates of a row. Shapes: R = rows, C = columns: the vocabulary, and behind it logits of -infinity.
+/// candidates of a row. Shapes: R = rows, C = columns: the vocabulary, and then logits of -infinity.
 class GpuOutput {
  public:
   GpuOutput(std::int64_t vocabulary_size, std::int64_t columns)

@@ -26,7 +26,7 @@ struct CurrentGpu {
   std::int64_t number;
 };
 
-/// The tokens of several inputs, one behind the other, and the relation by which each of them attends to all tokens of
+/// The tokens of several inputs, one after the other, and the relation by which each of them attends to all tokens of
 /// its input. The relation has intervals, or lists of edges where there are no kernels for intervals.
 struct SentenceRelation {
   std::vector<std::int64_t> tokens, positions;

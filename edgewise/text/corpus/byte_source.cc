@@ -2,6 +2,7 @@
 #include "edgewise/text/corpus/byte_source.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <lzma.h>
 #include <poll.h>
 #include <sys/stat.h>
@@ -31,9 +32,11 @@ using namespace std::string_view_literals;
 constexpr auto kGzipMagic = "\x1F\x8B"sv;
 constexpr auto kXzMagic = "\xFD\x37zXZ\0"sv;
 constexpr auto kZstdMagic = "\x28\xB5\x2F\xFD"sv;
-// Text is compressed a hundredfold at most. A file with a larger expansion is a small file that would fill the disk.
+constexpr std::array kMagicNumbers = {kGzipMagic, kXzMagic, kZstdMagic};
+// A text is rarely compressed more than a hundredfold. A file that expands more than kMaxExpansion times is taken for a
+// decompression bomb.
 constexpr std::uint64_t kMaxExpansion = 1000;
-constexpr std::uint64_t kUncheckedBytes = std::uint64_t{64} << 20;  // unpacked bytes whose expansion is not checked
+constexpr std::uint64_t kUncheckedBytes = std::uint64_t{64} << 20;  // decompressed bytes without a check
 constexpr std::uint64_t kMaxXzMemory = std::uint64_t{256} << 20;    // xz -9 needs 65 MiB
 
 /// Opens a file, or duplicates the descriptor of standard input, so that closing the result does not close stdin.
@@ -59,7 +62,8 @@ class FileSource final : public ByteSource {
     if (!file_.is_open()) fail_with_errno();
     check(!is_endless_device(file_.number()), "{}: {} is a device, needs a file, a pipe or a terminal", options_.caller,
           source_name(options_.path));
-    while (may_become_compressed()) {
+    // Reads no more than it must: waiting for more bytes would block on a short line from a terminal.
+    while (is_partial_magic()) {
       const std::size_t count = read_file(std::span(head_).subspan(head_size_));
       if (count == 0) break;
       head_size_ += count;
@@ -70,13 +74,11 @@ class FileSource final : public ByteSource {
     return std::string_view(head_.data(), head_size_).starts_with(magic);
   }
 
-  /// Returns whether the first bytes are a proper prefix of a magic number. Stops reading as early as possible, because
-  /// waiting for more bytes would block on a short line from a terminal.
-  bool may_become_compressed() const {
+  /// Returns whether the bytes read so far are a proper prefix of a magic number.
+  bool is_partial_magic() const {
     const std::string_view start(head_.data(), head_size_);
-    return std::ranges::any_of(std::array{kGzipMagic, kXzMagic, kZstdMagic}, [&](std::string_view magic) {
-      return start.size() < magic.size() && magic.starts_with(start);
-    });
+    return std::ranges::any_of(
+        kMagicNumbers, [&](std::string_view magic) { return start.size() < magic.size() && magic.starts_with(start); });
   }
 
   std::size_t read(std::span<char> buffer) override {
@@ -97,9 +99,9 @@ class FileSource final : public ByteSource {
     }
   }
 
-  /// Waits until reading does not have to wait. Throws StopException if the request is set before.
+  /// Waits until read() would not block. Throws StopException if `options_.stop` is set meanwhile.
   void wait_for_bytes() const {
-    constexpr int kIntervalMs = 100;  // between two looks at the request
+    constexpr int kIntervalMs = 100;  // between two checks of options_.stop
     pollfd readable = {.fd = file_.number(), .events = POLLIN, .revents = 0};
     int ready = 0;
     do {
@@ -126,26 +128,25 @@ class CompressedSource : public ByteSource {
       : options_(options), format_(format), file_(std::move(file)), buffer_(options.chunk_size) {}
 
   std::size_t read(std::span<char> buffer) final {
-    const std::size_t count = unpack(buffer);
-    unpacked_ += count;
-    check(
-        unpacked_ <= kUncheckedBytes || unpacked_ / kMaxExpansion <= packed_,
-        "{}: {} has {} data that unpacks to more than {} times its size, needs at most {} times; if the file is right, "
-        "unpack it first",
-        options_.caller, source_name(options_.path), format_, kMaxExpansion, kMaxExpansion);
+    const std::size_t count = decompress(buffer);
+    decompressed_bytes_ += count;
+    check(decompressed_bytes_ <= kUncheckedBytes || decompressed_bytes_ / kMaxExpansion <= compressed_bytes_,
+          "{}: {} has {} data that decompresses to more than {} times its size, needs at most {} times; if the file is "
+          "right, decompress it first",
+          options_.caller, source_name(options_.path), format_, kMaxExpansion, kMaxExpansion);
     return count;
   }
 
  protected:
   /// Writes to the front of `buffer` and returns the number of bytes; 0 only at the end.
-  virtual std::size_t unpack(std::span<char> buffer) = 0;
+  virtual std::size_t decompress(std::span<char> buffer) = 0;
 
   /// Returns compressed bytes that are not consumed yet; empty only at the end of the file.
   std::span<const char> compressed() {
     if (begin_ == end_) {
       begin_ = 0;
       end_ = file_->read(buffer_);
-      packed_ += end_;
+      compressed_bytes_ += end_;
     }
     return std::span<const char>(buffer_).subspan(begin_, end_ - begin_);
   }
@@ -158,7 +159,7 @@ class CompressedSource : public ByteSource {
   }
 
   [[noreturn]] void fail_corrupt(std::string_view reason) const {
-    fail("{}: {} has {} data that cannot be unpacked ({}), needs to be as it was packed", options_.caller,
+    fail("{}: {} has {} data that cannot be decompressed ({}), needs to be as it was compressed", options_.caller,
          source_name(options_.path), format_, reason);
   }
 
@@ -169,8 +170,8 @@ class CompressedSource : public ByteSource {
   std::vector<char> buffer_;
   std::size_t begin_ = 0;
   std::size_t end_ = 0;
-  std::uint64_t packed_ = 0;
-  std::uint64_t unpacked_ = 0;
+  std::uint64_t compressed_bytes_ = 0;
+  std::uint64_t decompressed_bytes_ = 0;
 };
 
 class GzipSource final : public CompressedSource {
@@ -184,7 +185,7 @@ class GzipSource final : public CompressedSource {
   GzipSource& operator=(const GzipSource&) = delete;
   ~GzipSource() override { inflateEnd(&stream_); }
 
-  std::size_t unpack(std::span<char> buffer) override {
+  std::size_t decompress(std::span<char> buffer) override {
     while (true) {
       const auto input = compressed();
       if (input.empty()) {
@@ -228,7 +229,7 @@ class XzSource final : public CompressedSource {
   XzSource& operator=(const XzSource&) = delete;
   ~XzSource() override { lzma_end(&stream_); }
 
-  std::size_t unpack(std::span<char> buffer) override {
+  std::size_t decompress(std::span<char> buffer) override {
     stream_.next_out = reinterpret_cast<std::uint8_t*>(buffer.data());
     stream_.avail_out = buffer.size();
     while (stream_.avail_out == buffer.size() && !is_at_end_) {
@@ -249,7 +250,7 @@ class XzSource final : public CompressedSource {
       case LZMA_BUF_ERROR:
         fail_truncated();
       case LZMA_MEMLIMIT_ERROR:
-        fail_corrupt("its dictionary is above 256 MiB");
+        fail_corrupt(fmt::format("its dictionary is above {} MiB", kMaxXzMemory >> 20));
       case LZMA_OPTIONS_ERROR:
         fail_corrupt("unknown options");
       default:
@@ -271,16 +272,16 @@ class ZstdSource final : public CompressedSource {
   ZstdSource& operator=(const ZstdSource&) = delete;
   ~ZstdSource() override { ZSTD_freeDStream(stream_); }
 
-  std::size_t unpack(std::span<char> buffer) override {
+  std::size_t decompress(std::span<char> buffer) override {
     ZSTD_outBuffer output = {buffer.data(), buffer.size(), 0};
     while (output.pos == 0) {
       const auto bytes = compressed();
       if (bytes.empty() && !is_inside_frame_) return 0;
       ZSTD_inBuffer input = {bytes.data(), bytes.size(), 0};
-      const std::size_t wanted = ZSTD_decompressStream(stream_, &output, &input);
-      if (ZSTD_isError(wanted) != 0) fail_corrupt(ZSTD_getErrorName(wanted));
+      const std::size_t remaining = ZSTD_decompressStream(stream_, &output, &input);
+      if (ZSTD_isError(remaining) != 0) fail_corrupt(ZSTD_getErrorName(remaining));
       consume(input.pos);
-      is_inside_frame_ = wanted != 0;
+      is_inside_frame_ = remaining != 0;
       if (bytes.empty() && output.pos == 0 && is_inside_frame_) fail_truncated();
     }
     return output.pos;
@@ -305,8 +306,7 @@ std::unique_ptr<ByteSource> open_source(const SourceOptions& options) {
 
 bool is_compressed(const SourceOptions& options) {
   const FileSource file(options);
-  return std::ranges::any_of(std::array{kGzipMagic, kXzMagic, kZstdMagic},
-                             [&](std::string_view magic) { return file.begins_with(magic); });
+  return std::ranges::any_of(kMagicNumbers, [&](std::string_view magic) { return file.begins_with(magic); });
 }
 
 }  // namespace edgewise

@@ -56,13 +56,13 @@ FileDescriptor copy_decompressed(const std::string& path, const std::string& cal
   const auto source = open_source({.path = path, .caller = caller});
   std::error_code folder_error;
   const std::filesystem::path folder = std::filesystem::temp_directory_path(folder_error);
-  check(!folder_error, "{}: TMPDIR: {}; {} is unpacked there, set TMPDIR to a directory with room for it", caller,
+  check(!folder_error, "{}: TMPDIR: {}; {} is decompressed there, set TMPDIR to a directory with room for it", caller,
         folder_error.message(), source_name(path));
   std::string copy_path = (folder / "edgewise-XXXXXX").string();
   FileDescriptor copy(::mkostemp(copy_path.data(), O_CLOEXEC));
   const auto check_error = [&](int error) {
-    check(error == 0, "{}: {}: {}; {} is unpacked there, set TMPDIR to a directory with room for it", caller, copy_path,
-          error_text(error), source_name(path));
+    check(error == 0, "{}: {}: {}; {} is decompressed there, set TMPDIR to a directory with room for it", caller,
+          copy_path, error_text(error), source_name(path));
   };
   check_error(copy.is_open() ? 0 : errno);
   ::unlink(copy_path.c_str());

@@ -186,7 +186,7 @@ std::string tokenize_for_bleu(std::string_view line, BleuTokenizer tokenizer) {
     case BleuTokenizer::kNone:
       return std::string(line);
   }
-  fail("tokenize_for_bleu: tokenizer is {}, which is none of them", static_cast<int>(tokenizer));
+  fail("tokenize_for_bleu: tokenizer is {}, needs one of enum_names", static_cast<int>(tokenizer));
 }
 
 double BleuScore::ratio() const {

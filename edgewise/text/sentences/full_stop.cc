@@ -46,7 +46,7 @@ std::size_t skip_gap_back(std::string_view text, std::size_t end) {
   return end;
 }
 
-/// Returns the part of a compound behind its last hyphen, apostrophe or slash.
+/// Returns the part of a compound after its last hyphen, apostrophe or slash.
 std::string_view last_part(std::string_view word) {
   const std::size_t ascii = word.find_last_of("-'/");
   if (ascii != std::string_view::npos) word = word.substr(ascii + 1);
@@ -55,7 +55,7 @@ std::string_view last_part(std::string_view word) {
   return apostrophe == std::string_view::npos ? word : word.substr(apostrophe + kApostrophe.size());
 }
 
-/// Returns the word without white space behind its inner full stops, joined with the short words with full stops before
+/// Returns the word without white space after its inner full stops, joined with the short words with full stops before
 /// it: `B`, `z.B`.
 std::vector<std::string> chain_words(std::string_view text, const PreviousWord& word) {
   constexpr std::size_t kMaxWords = 4;
@@ -96,7 +96,7 @@ bool is_initial(std::string_view word) {
   return is_capital(word) || (word.find(".-") != std::string_view::npos && is_capital(last_part(word)));
 }
 
-/// Returns whether the word is letters with full stops between them, at most three behind each other: `U.S`, `Ph.D`.
+/// Returns whether the word is letters with full stops between them, at most three in a row: `U.S`, `Ph.D`.
 bool is_dotted(std::string_view word) {
   constexpr std::size_t kMaxLetters = 3;
   if (word.find('.') == std::string_view::npos || word.starts_with('.')) return false;

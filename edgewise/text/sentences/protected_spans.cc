@@ -21,9 +21,9 @@ std::size_t run_length(std::string_view text, std::size_t begin) {
 }
 
 /// Returns whether two characters beside each other belong to one word: not if a script without spaces meets another.
-bool joins_words(char32_t before, char32_t behind) {
-  if (!is_word_point(before) || !is_word_point(behind)) return false;
-  return before < 0x80 || behind >= 0x80 || !has_letters_without_spaces(before);
+bool joins_words(char32_t before, char32_t after) {
+  if (!is_word_point(before) || !is_word_point(after)) return false;
+  return before < 0x80 || after >= 0x80 || !has_letters_without_spaces(before);
 }
 
 /// Reads a text from its beginning to its end.
@@ -68,8 +68,8 @@ class SpanReader {
   bool read_span() {
     const CodePoint point = text_point_at(text_, offset_);
     if (is_space(point.value)) return false;
-    const bool is_behind_word = joins_words(text_point_before(text_, offset_).value, point.value);
-    if (is_behind_word) return read_mark(point.value);
+    const bool is_after_word = joins_words(text_point_before(text_, offset_).value, point.value);
+    if (is_after_word) return read_mark(point.value);
     return try_pattern(find_address_end) || try_pattern(find_code_name_end) || try_pattern(find_number_end) ||
            read_mark(point.value) || read_emphasis() || try_pattern(find_long_run_end);
   }
@@ -129,11 +129,11 @@ class SpanReader {
     }
     const char bracket = byte_or_zero(rest, end + 1);
     if (end >= rest.size() || end == 0 || (bracket != '(' && bracket != '[')) return false;
-    const std::size_t behind = rest.find(bracket == '(' ? ')' : ']', end + 2);
-    if (behind == std::string_view::npos || rest.substr(end, behind - end).find('\n') != std::string_view::npos)
+    const std::size_t after = rest.find(bracket == '(' ? ')' : ']', end + 2);
+    if (after == std::string_view::npos || rest.substr(end, after - end).find('\n') != std::string_view::npos)
       return false;
     const std::size_t begin = offset_ + opening;
-    open_pair(begin, {begin + end, begin + behind + 1});
+    open_pair(begin, {begin + end, begin + after + 1});
     return true;
   }
 
@@ -151,9 +151,9 @@ class SpanReader {
     const std::string_view rest = view().substr(begin, kLongestPair);
     for (std::size_t i = rest.find(mark); i != std::string_view::npos; i = rest.find(mark, i)) {
       const std::size_t closing = run_length(rest, i);
-      const bool is_behind_space = is_space(text_point_before(rest, i).value);
+      const bool is_after_space = is_space(text_point_before(rest, i).value);
       const bool is_before_word = is_word_point(text_point_at(text_, begin + i + closing).value);
-      if (closing == length && i > 0 && !is_behind_space && !is_before_word) {
+      if (closing == length && i > 0 && !is_after_space && !is_before_word) {
         open_pair(begin, {begin + i, begin + i + closing});
         return true;
       }
@@ -224,7 +224,7 @@ std::string_view word_before(std::string_view text, std::size_t end) {
   return text.substr(begin, end - begin);
 }
 
-std::string_view word_behind(std::string_view text, std::size_t begin) {
+std::string_view word_after(std::string_view text, std::size_t begin) {
   std::size_t end = begin;
   for (CodePoint point = text_point_at(text, end); is_word_point(point.value); point = text_point_at(text, end)) {
     end += point.size;
@@ -241,9 +241,9 @@ std::vector<ProtectedSpan> join_formulas(std::string_view text, const std::vecto
     ByteRange range = bytes;
     const bool is_object = text.substr(bytes.begin, bytes.size()) == kObjectCharacter;
     const std::string_view before = is_object ? word_before(text, bytes.begin) : std::string_view();
-    const std::string_view behind = is_object ? word_behind(text, bytes.end) : std::string_view();
-    const bool joins = is_formula_part(before) && is_formula_part(behind);
-    if (joins) range = {bytes.begin - before.size(), bytes.end + behind.size()};
+    const std::string_view after = is_object ? word_after(text, bytes.end) : std::string_view();
+    const bool joins = is_formula_part(before) && is_formula_part(after);
+    if (joins) range = {bytes.begin - before.size(), bytes.end + after.size()};
     const std::size_t end = joined.empty() ? 0 : joined.back().bytes.end;
     if (end > range.begin || (is_object && is_formula && end == range.begin)) {
       joined.back().bytes.end = range.end;
@@ -317,7 +317,7 @@ class WordFinder {
   bool has_word_ = false;
 };
 
-/// Returns whether a joiner behind the letter changes how the script is written.
+/// Returns whether a joiner after the letter changes how the script is written.
 bool needs_joiners(char32_t letter) {
   constexpr char32_t kFirst = 0x0600;  // Arabic; the scripts before it have no joiners
   return letter >= kFirst && (is_letter(letter) || is_mark(letter));

@@ -33,12 +33,12 @@ std::vector<ProtectedSpan> find_protected_spans(std::string_view text);
 
 /// Returns whether a text has a word. Numbers, codes of capitals and digits (`A4`), protected spans and marks are no
 /// words, and neither are the symbol of a unit and the code of a currency in a text with a number: `5 km`, `EUR 20`.
-/// Other letters are a word, also a single one and those behind a number, as in `3rd`. So is a byte that is not UTF-8.
+/// Other letters are a word, also a single one and those after a number, as in `3rd`. So is a byte that is not UTF-8.
 bool needs_translation(std::string_view text);
 bool needs_translation(std::string_view text, std::span<const ProtectedSpan> spans);  // with the spans of the text
 
 /// Removes the characters that show nothing within words: soft hyphens, spaces and joiners without width, marks of the
-/// writing direction, and variation selectors. A joiner stays behind a letter of a script that needs it, such as the
+/// writing direction, and variation selectors. A joiner stays after a letter of a script that needs it, such as the
 /// Arabic and the Indian ones.
 std::string remove_invisible(std::string_view text);
 

@@ -23,7 +23,7 @@ bool is_line_break(char32_t code_point);
 /// Returns whether the code point may end a sentence: `.`, `!`, `?`, `…` and their counterparts in other scripts.
 bool is_stop_mark(char32_t code_point);
 
-/// Returns whether the stop mark ends a sentence without white space behind the mark, as Chinese and Japanese stops do.
+/// Returns whether the stop mark ends a sentence without white space after the mark, as Chinese and Japanese stops do.
 bool is_wide_stop_mark(char32_t code_point);
 
 /// Returns whether the stop mark can be nothing else than the end of a sentence or exclamation: neither `.` nor `…`.

@@ -110,13 +110,13 @@ class TextScan {
   std::vector<ByteRange> sentences_;
   std::size_t offset_ = 0;
   std::optional<std::size_t> begin_;  // the sentence's first byte; nothing between sentences
-  std::size_t end_ = 0;               // behind the last character that is not white space
+  std::size_t end_ = 0;               // after the last character that is not white space
   SentenceContext sentence_;
   int bracket_depth_ = 0;
   std::size_t bracket_begin_ = 0;
 };
 
-/// Returns the end of `>`, `##`, `[ ]` or `a)` and of the white space behind it; `begin` if there is none.
+/// Returns the end of `>`, `##`, `[ ]` or `a)` and of the white space after it; `begin` if there is none.
 std::size_t skip_quote_or_heading(std::string_view line, std::size_t begin) {
   constexpr std::size_t kMaxLevel = 6;
   const std::string_view rest = line.substr(begin);

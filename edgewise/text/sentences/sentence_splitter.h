@@ -32,15 +32,14 @@ class SentenceSplitter {
   explicit SentenceSplitter(std::string_view language = {}, LineBreaks line_breaks = LineBreaks::kEnd);
 
   /// Returns the sentences in the order of the text, which may be of any length. The first and the last character of a
-  /// sentence are not white space. Between two sentences, before the
-  /// first and after the last sentence there is white space only, or nothing; a byte order mark at the beginning of the
-  /// text counts as white space. So every other character is in a sentence. A byte that is not UTF-8 counts as
-  /// U+FFFD. Costs O(bytes).
+  /// sentence are not white space. Between two sentences, before the first and after the last sentence there is white
+  /// space only, or nothing; a byte order mark at the beginning of the text counts as white space. So every other
+  /// character is in a sentence. A byte that is not UTF-8 counts as U+FFFD. Costs O(bytes).
   std::vector<ByteRange> split(std::string_view text) const;
 
-  /// Returns the number of bytes of the marks at the beginning of a line, with the white space behind them: of list
+  /// Returns the number of bytes of the marks at the beginning of a line, with the white space after them: of list
   /// items (`-`, `1.`, `a)`, `[x]`), quotations (`>`) and headings (`##`). A number before a word that follows ordinals
-  /// in the language, as in `3. Mai`, is none.
+  /// in the language, as in `3. Mai`, is not the mark of an item.
   std::size_t skip_line_marks(std::string_view line) const;
 
  private:

@@ -22,7 +22,7 @@ std::size_t skip_address(std::string_view text, std::size_t begin) {
   return begin;
 }
 
-/// Returns the end without the marks behind an address, and without closing brackets that it does not open.
+/// Returns the end without the marks after an address, and without closing brackets that it does not open.
 std::size_t trim_address(std::string_view text, std::size_t begin, std::size_t end) {
   while (end > begin) {
     const char last = text[end - 1];

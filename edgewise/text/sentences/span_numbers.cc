@@ -20,8 +20,8 @@ struct Characters {
   std::size_t small = 0;
   std::size_t dots = 0;
   std::size_t colons = 0;
-  bool has_digit_behind_letter = false;  // directly
-  bool ends_with_letters = false;        // with small letters behind digits, as `1990s` and `1.5x`
+  bool has_digit_after_letter = false;  // directly
+  bool ends_with_letters = false;       // with small letters after digits, as `1990s` and `1.5x`
 };
 
 Characters count_characters(std::string_view text) {
@@ -30,7 +30,7 @@ Characters count_characters(std::string_view text) {
     const char c = text[i];
     if (is_digit_of_ascii(c)) {
       ++count.digits;
-      count.has_digit_behind_letter = count.has_digit_behind_letter || (i > 0 && is_letter_of_ascii(text[i - 1]));
+      count.has_digit_after_letter = count.has_digit_after_letter || (i > 0 && is_letter_of_ascii(text[i - 1]));
     } else if (c >= 'A' && c <= 'Z') {
       ++count.capitals;
     } else if (is_letter_of_ascii(c)) {
@@ -64,7 +64,7 @@ bool is_long_code(std::string_view text) {
   if (count.capitals + count.small == 0) return count.digits >= 5 || count.dots >= 2 || count.colons >= 2;
   if (is_version(text, count)) return true;
   if (count.small == 0) return count.digits >= 3;
-  return count.digits >= 3 && count.has_digit_behind_letter;
+  return count.digits >= 3 && count.has_digit_after_letter;
 }
 
 /// Reads digits in groups of three with spaces between them: `1 000 000`.
@@ -97,7 +97,7 @@ std::size_t find_phone_end(std::string_view text, std::size_t begin) {
   return count_characters(text.substr(begin, end - begin)).digits >= 7 && !has_word_at(text, end) ? end : begin;
 }
 
-/// A number with the sign of a currency before or behind it.
+/// A number with the sign of a currency before or after it.
 std::size_t find_price_end(std::string_view text, std::size_t begin) {
   const CodePoint sign = text_point_at(text, begin);
   const bool has_sign = is_currency(sign.value);
@@ -110,13 +110,13 @@ std::size_t find_price_end(std::string_view text, std::size_t begin) {
     end = skip_while(text, end + 1, is_digit);
   if (has_sign) return has_word_at(text, end) ? begin : end;
   CodePoint next = text_point_at(text, end);
-  std::size_t behind = end;
+  std::size_t after = end;
   if (next.value == U' ' || next.value == 0xA0 || next.value == 0x202F) {
-    behind += next.size;
-    next = text_point_at(text, behind);
+    after += next.size;
+    next = text_point_at(text, after);
   }
-  const std::size_t sign_end = behind + next.size;
-  const bool begins_placeholder = find_placeholder_end(text, behind) > behind;  // `5 ${x}`
+  const std::size_t sign_end = after + next.size;
+  const bool begins_placeholder = find_placeholder_end(text, after) > after;  // `5 ${x}`
   return is_currency(next.value) && !has_word_at(text, sign_end) && !begins_placeholder ? sign_end : begin;
 }
 

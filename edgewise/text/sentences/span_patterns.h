@@ -14,7 +14,7 @@
 
 namespace edgewise {
 
-/// The scheme of an address with what is behind it: `https://`, `mailto:`.
+/// The scheme of an address with what is after it: `https://`, `mailto:`.
 std::size_t find_scheme_end(std::string_view text, std::size_t begin);
 
 /// `https://…`, `mailto:…`, `www.…`, `example.org/page`, `name@example.org`. Marks at its end belong to the sentence.
@@ -51,7 +51,7 @@ bool is_unit(std::string_view text);
 
 // For the sources of these functions: bytes and words at offsets of a text.
 
-/// Returns 0 behind the end of the text.
+/// Returns 0 after the end of the text.
 inline char byte_or_zero(std::string_view text, std::size_t offset) {
   return offset < text.size() ? text[offset] : '\0';
 }

@@ -46,14 +46,14 @@ WordShape read_word(std::string_view text, std::size_t begin) {
   return word;
 }
 
-/// Returns whether the word is a Dutch word without its first letters, behind which the capital stands: `'s Avonds`.
+/// Returns whether the word is a Dutch word without its first letters, after which the capital stands: `'s Avonds`.
 bool is_short_form(std::string_view text, const NextWord& next, const WordShape& word) {
   if (word.num_letters != 1 || next.begin == 0 || !is_apostrophe(text_point_before(text, next.begin).value))
     return false;
   return is_capital(text_point_at(text, read_gap(text, word.end).end).value);
 }
 
-/// Returns whether a quote or mark that ends at `offset` can close: no letter or digit is behind it.
+/// Returns whether a quote or mark that ends at `offset` can close: no letter or digit is after it.
 bool can_close(std::string_view text, std::size_t offset) {
   const CodePoint next = text_point_at(text, offset);
   return next.size == 0 || is_space(next.value) || is_stop_mark(next.value) || is_closing_mark(next.value) ||
@@ -78,7 +78,7 @@ class StopReader {
       : text_(text), stop_{.begin = begin, .end = begin}, is_quote_open_(is_quote_open) {}
 
   Stop run() && {
-    while (add_attached() || add_behind_space()) {
+    while (add_attached() || add_after_space()) {
     }
     return stop_;
   }
@@ -100,7 +100,7 @@ class StopReader {
 
   /// Adds a mark that white space separates from the stop, as in French and in text that was split into tokens:
   /// `« Stop. »`.
-  bool add_behind_space() {
+  bool add_after_space() {
     const Gap gap = read_gap(text_, stop_.end);
     if (gap.end == stop_.end || gap.line_breaks > 0) return false;
     const CodePoint point = text_point_at(text_, gap.end);
@@ -142,7 +142,7 @@ class StopReader {
   bool is_quote_open_;
 };
 
-/// Returns whether hiragana behind a Japanese stop continue the sentence around a quote: `「はい。」と言った。`
+/// Returns whether hiragana after a Japanese stop continue the sentence around a quote: `「はい。」と言った。`
 bool continues_quote(const Stop& stop, char32_t next) {
   constexpr std::u32string_view kParticles = U"とっなのはがをにもでやかへよ";
   if (stop.has_closing) return kParticles.find(next) != std::u32string_view::npos;
@@ -151,8 +151,8 @@ bool continues_quote(const Stop& stop, char32_t next) {
 
 bool ends_without_gap(std::string_view text, const Stop& stop, const NextWord& next) {
   const char32_t before = text_point_before(text, stop.begin).value;
-  const char32_t behind = text_point_at(text, stop.end).value;
-  if (stop.is_wide) return !continues_quote(stop, behind) && !(is_number(before) && is_number(behind));
+  const char32_t after = text_point_at(text, stop.end).value;
+  if (stop.is_wide) return !continues_quote(stop, after) && !(is_number(before) && is_number(after));
   if (!is_wide_letter(next.first) || stop.is_ellipsis) return false;
   return stop.is_clear || is_wide_letter(before);
 }
@@ -171,14 +171,14 @@ bool ends_before_lowercase(std::string_view text, const Stop& stop, const Senten
 NextWord find_next_word(std::string_view text, std::size_t offset) {
   NextWord next;
   const Gap gap = read_gap(text, offset);
-  next.is_behind_space = gap.end > offset;
+  next.is_after_space = gap.end > offset;
   next.begin = skip_opening_marks(text, gap.end);
   next.first = text_point_at(text, next.begin).value;
   const WordShape word = read_word(text, next.begin);
   next.text = text.substr(next.begin, word.end - next.begin);
-  const char32_t behind = text_point_at(text, word.end).value;
-  next.has_apostrophe = is_apostrophe(behind);
-  next.is_initial = word.num_letters == 1 && is_letter(next.first) && behind == U'.';
+  const char32_t after = text_point_at(text, word.end).value;
+  next.has_apostrophe = is_apostrophe(after);
+  next.is_initial = word.num_letters == 1 && is_letter(next.first) && after == U'.';
   next.is_lowercase = is_lowercase(next.first) && !word.has_capital && !is_short_form(text, next, word);
   return next;
 }
@@ -219,7 +219,7 @@ bool is_sentence_end(std::string_view text, const Stop& stop, const SentenceCont
                      const AbbreviationRules& rules) {
   const NextWord next = find_next_word(text, stop.end);
   if (next.begin == text.size()) return true;
-  if (!next.is_behind_space) return ends_without_gap(text, stop, next);
+  if (!next.is_after_space) return ends_without_gap(text, stop, next);
   if (stop.is_wide) return true;
   if (next.is_lowercase) return ends_before_lowercase(text, stop, sentence, next, rules);
   if (stop.is_clear) return !is_name_with_mark(text, stop.begin, rules);

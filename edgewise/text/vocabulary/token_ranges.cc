@@ -116,7 +116,7 @@ class TokenMatcher {
                       [](const Letter& a, const Letter& b) { return a.value == b.value; });
   }
 
-  /// Whether the next token, if there is one, is behind the token.
+  /// Whether the next token, if there is one, is after the token.
   bool is_followed(std::size_t token, std::size_t position) const {
     return token + 1 == tokens_.size() || is_at(token + 1, position + tokens_[token].size());
   }

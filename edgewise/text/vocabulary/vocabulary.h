@@ -146,7 +146,7 @@ class Vocabulary {
   std::string_view file_name() const;
   virtual std::string serialize() const = 0;
 
-  /// Returns whether words are separated from the marks behind them.
+  /// Returns whether words are separated from the marks after them.
   virtual bool separates_punctuation() const { return false; }
 
   /// Returns the bytes of the SentencePiece model, "pieces.model", that splits the text of a mapped vocabulary; empty

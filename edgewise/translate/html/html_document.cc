@@ -148,7 +148,7 @@ class HtmlParser {
       if (const auto closed = stack_.find_closed_by(token.name)) close_elements(*closed);
     }
     const bool is_block = !is_copying() && this->is_block(token.name);
-    // Nothing can stand behind plaintext, so an inline element that is copied must not go elsewhere with it.
+    // Nothing can follow plaintext, so an inline element that is copied must not go elsewhere with it.
     if (is_block || begins_plaintext(token)) end_paragraph_before_block();
     if (is_empty(token)) {
       add_empty_element(token, is_block);
@@ -264,7 +264,7 @@ class HtmlParser {
     copied_.clear();
   }
 
-  /// Without an end tag that is left out, the text before it could join the text behind it to a tag or a reference. So
+  /// Without an end tag that is left out, the text before it could join the text after it to a tag or a reference. So
   /// could the beginning of a tag at the end of the text join an end tag that is added.
   void separate_copied_text() {
     if (!is_copying() || !copied_text_) return;
@@ -316,12 +316,12 @@ class HtmlParser {
   HtmlTokenizer tokenizer_;
   ElementStack stack_;
   HtmlDocument document_;
-  std::string literal_;                        // HTML behind the last paragraph
+  std::string literal_;                        // HTML after the last paragraph
   std::vector<InlineItem> items_;              // paragraph that has begun
   std::string copied_;                         // the element that is copied, so far
   std::optional<std::size_t> copied_element_;  // its number in the stack
   std::string_view script_text_;               // text of the script that was opened last
-  std::optional<std::size_t> copied_text_;     // beginning of its last text, if nothing is behind this text
+  std::optional<std::size_t> copied_text_;     // beginning of its last text, if nothing follows this text
   std::int64_t foreign_depth_ = 0;             // number of open svg and math elements
   bool is_open_ended_ = false;                 // whether no end tag can end the rest, because it is plaintext
 };

@@ -28,7 +28,7 @@ struct InlineItem {
   bool is_repeated = false;            // whether a repair of the document added a start tag
 };
 
-/// HTML that is not translated, and the paragraph behind it. Each start tag of the paragraph has an end tag in it.
+/// HTML that is not translated, and the paragraph after it. Each start tag of the paragraph has an end tag in it.
 struct HtmlParagraph {
   std::string before;
   std::vector<InlineItem> items;  // at least one has text
@@ -36,7 +36,7 @@ struct HtmlParagraph {
 
 struct HtmlDocument {
   std::vector<HtmlParagraph> paragraphs;
-  std::string after;                    // HTML behind the last paragraph
+  std::string after;                    // HTML after the last paragraph
   std::vector<std::string> attributes;  // texts that marks in tags stand for (html_elements.h)
 };
 
@@ -46,7 +46,7 @@ struct HtmlDocument {
 ///
 /// The tags of the result are nested, whatever those of the document are: an element that is not closed gets its end
 /// tag where HTML ends the element or its parent, and an end tag without its element is left out. An inline element
-/// that ends within another one, `<b>1<i>2</b>3</i>`, ends the other one too, which begins again behind it. Elements
+/// that ends within another one, `<b>1<i>2</b>3</i>`, ends the other one too, which begins again after it. Elements
 /// whose content is not prose (html_elements.h) are copied, and those without letters. Start tags, comments and copied
 /// text keep their bytes. An element that begins a second time has no `id` there.
 HtmlDocument parse_html(std::string_view html, const MarkupOptions& options = {});

@@ -48,7 +48,7 @@ std::uint32_t referenced_code_point(std::uint32_t number) {
   return number >= 0x80 && number <= 0x9F ? from_windows_1252(number) : number;
 }
 
-/// Reads the number behind `&#`. Returns the number of bytes, or 0 if there is no digit.
+/// Reads the number after `&#`. Returns the number of bytes, or 0 if there is no digit.
 std::size_t append_numeric(std::string& decoded, std::string_view text) {
   const bool is_hexadecimal = !text.empty() && (text[0] == 'x' || text[0] == 'X');
   const std::uint32_t base = is_hexadecimal ? 16 : 10;

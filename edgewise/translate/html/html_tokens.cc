@@ -98,8 +98,8 @@ std::size_t find_comment_end(std::string_view text, std::size_t position) {
   return std::string_view::npos;
 }
 
-/// Returns the position behind the next `end`; npos if there is none.
-std::size_t find_behind(std::string_view text, std::size_t position, std::string_view end) {
+/// Returns the position after the next `end`; npos if there is none.
+std::size_t find_after(std::string_view text, std::size_t position, std::string_view end) {
   const std::size_t found = text.find(end, position);
   return found == std::string_view::npos ? found : found + end.size();
 }
@@ -249,7 +249,7 @@ HtmlToken HtmlTokenizer::take_comment() {
   const bool is_doctype = begins_with(html_, position_, "<!doctype");
   const bool is_comment = begins_with(html_, position_, kCommentBegin);
   const std::size_t end =
-      is_comment ? find_comment_end(html_, position_ + kCommentBegin.size()) : find_behind(html_, position_ + 2, ">");
+      is_comment ? find_comment_end(html_, position_ + kCommentBegin.size()) : find_after(html_, position_ + 2, ">");
   const bool is_complete = end != std::string_view::npos;
   return take(is_doctype ? HtmlTokenKind::kDoctype : HtmlTokenKind::kComment, is_complete ? end : html_.size(),
               is_complete);

@@ -71,10 +71,10 @@ TEST(ReadFile, RefusesMoreBytesThanTheLimitWithoutReadingThem) {
 TEST(HasEntry, FindsLinksThatLeadNowhereAndReportsNamesThatAreTooLong) {
   const TemporaryFolder folder;
   fs::create_symlink("loop", folder / "loop");
-  EXPECT_TRUE(has_entry(folder / "loop", "open_model"));
-  EXPECT_FALSE(has_entry(folder / "absent", "open_model"));
+  EXPECT_TRUE(has_entry(folder / "loop", "load_model"));
+  EXPECT_FALSE(has_entry(folder / "absent", "load_model"));
   const std::string name(300, 'x');
-  EXPECT_EQ(error_of([&] { has_entry(name, "open_model"); }), "open_model: " + name + ": File name too long");
+  EXPECT_EQ(error_of([&] { has_entry(name, "load_model"); }), "load_model: " + name + ": File name too long");
 }
 
 TEST(ReadFile, ReportsTheSystemsError) {

@@ -37,7 +37,7 @@ class ListedDirectoryTest : public testing::Test {
   ListedDirectoryTest() : path((folder / "run").string()) { write_weights(path, "weights"); }
 
   std::string error() const {
-    return error_of([&] { verify_manifest(path, "open_model"); });
+    return error_of([&] { verify_manifest(path, "load_model"); });
   }
 
   std::string error_of_manifest(const std::string& text) const {
@@ -52,34 +52,34 @@ class ListedDirectoryTest : public testing::Test {
 TEST_F(ListedDirectoryTest, ReportsAFileThatChanged) {
   write_file_atomically(path + "/model.safetensors", "weight");
   EXPECT_EQ(error(),
-            "open_model: " + path +
+            "load_model: " + path +
                 "/model.safetensors has 6 bytes, needs 7 as in manifest.json; the file was cut, copy it again");
   write_file_atomically(path + "/model.safetensors", "weights!");
   EXPECT_EQ(error(),
-            "open_model: " + path +
+            "load_model: " + path +
                 "/model.safetensors has 8 bytes, needs 7 as in manifest.json; the file was altered, copy it again");
   write_file_atomically(path + "/model.safetensors", "weighty");
-  EXPECT_EQ(error(), "open_model: " + path + "/model.safetensors has SHA-256 " + sha256("weighty") + ", needs " +
+  EXPECT_EQ(error(), "load_model: " + path + "/model.safetensors has SHA-256 " + sha256("weighty") + ", needs " +
                          sha256("weights") + " as in manifest.json; the file was altered, copy it again");
   fs::remove(path + "/model.safetensors");
-  EXPECT_EQ(error(), "open_model: " + path + "/model.safetensors: No such file or directory; manifest.json lists it");
+  EXPECT_EQ(error(), "load_model: " + path + "/model.safetensors: No such file or directory; manifest.json lists it");
 }
 
 TEST_F(ListedDirectoryTest, FollowsNoLinksAndReadsNoDevices) {
   fs::remove(path + "/model.safetensors");
   write_file_atomically(folder / "elsewhere", "weights");
   fs::create_symlink("../elsewhere", path + "/model.safetensors");
-  EXPECT_EQ(error(), "open_model: " + path +
+  EXPECT_EQ(error(), "load_model: " + path +
                          "/model.safetensors is a symbolic link, needs to be a regular file; manifest.json lists it");
   fs::remove(path + "/model.safetensors");
   ASSERT_EQ(::mkfifo((path + "/model.safetensors").c_str(), 0600), 0);
   EXPECT_EQ(error(),
-            "open_model: " + path + "/model.safetensors is a FIFO, needs to be a regular file; manifest.json lists it");
+            "load_model: " + path + "/model.safetensors is a FIFO, needs to be a regular file; manifest.json lists it");
 }
 
 TEST_F(ListedDirectoryTest, ReportsAMissingManifest) {
   fs::remove(path + "/manifest.json");
-  EXPECT_EQ(error(), "open_model: " + path + "/manifest.json: No such file or directory");
+  EXPECT_EQ(error(), "load_model: " + path + "/manifest.json: No such file or directory");
 }
 
 TEST_F(ListedDirectoryTest, SaysThatAManifestWasCut) {
@@ -124,7 +124,7 @@ TEST_F(ListedDirectoryTest, RejectsAnInvalidManifest) {
        ", byte 163: \"a\" is listed twice, needs to be listed once"},
   };
   for (const auto& [text, error] : rows) {
-    EXPECT_EQ(error_of_manifest(text), "open_model: " + path + "/manifest.json" + error) << text;
+    EXPECT_EQ(error_of_manifest(text), "load_model: " + path + "/manifest.json" + error) << text;
   }
 }
 
@@ -134,40 +134,40 @@ TEST_F(ListedDirectoryTest, IgnoresUnknownKeys) {
 
 TEST_F(ListedDirectoryTest, ReadsTheFilesThatTheManifestListsAndNoOthers) {
   write_file_atomically(path + "/vocabulary.txt", "not listed");
-  const ListedDirectory files(path, "open_model");
+  const ListedDirectory files(path, "load_model");
 
   EXPECT_EQ(files.read("model.safetensors", kMaxBytes), "weights");
   EXPECT_TRUE(files.has("config.toml"));
   EXPECT_FALSE(files.has("vocabulary.txt"));
   EXPECT_EQ(
       error_of([&] { files.read("vocabulary.txt", kMaxBytes); }),
-      "open_model: " + path + "/manifest.json does not list vocabulary.txt, needs to; copy the whole directory again");
+      "load_model: " + path + "/manifest.json does not list vocabulary.txt, needs to; copy the whole directory again");
   EXPECT_EQ(error_of([&] { files.read("model.safetensors", 6); }),
-            "open_model: " + path + "/model.safetensors has 7 bytes, needs at most 6");
+            "load_model: " + path + "/model.safetensors has 7 bytes, needs at most 6");
 }
 
 TEST_F(ListedDirectoryTest, ComparesTheBytesThatItReturnsWithTheManifest) {
-  const ListedDirectory files(path, "open_model");
+  const ListedDirectory files(path, "load_model");
   files.verify();
   std::ofstream(path + "/model.safetensors") << "weighty";
 
   EXPECT_EQ(error_of([&] { files.read("model.safetensors", kMaxBytes); }),
-            "open_model: " + path + "/model.safetensors has SHA-256 " + sha256("weighty") + ", needs " +
+            "load_model: " + path + "/model.safetensors has SHA-256 " + sha256("weighty") + ", needs " +
                 sha256("weights") + " as in manifest.json; the file was altered, copy it again");
 }
 
 TEST_F(ListedDirectoryTest, ReportsAFileThatIsCutWhileItIsRead) {
-  const ListedDirectory files(path, "open_model");
+  const ListedDirectory files(path, "load_model");
   fs::resize_file(path + "/model.safetensors", 3);
 
   EXPECT_EQ(error_of([&] { files.read("model.safetensors", kMaxBytes); }),
-            "open_model: " + path +
+            "load_model: " + path +
                 "/model.safetensors has 3 bytes, needs the 7 that it had when opened; it was cut "
                 "while it was read");
 }
 
 TEST_F(ListedDirectoryTest, KeepsReadingTheDirectoryThatItOpened) {
-  const ListedDirectory files(path, "open_model");
+  const ListedDirectory files(path, "load_model");
   write_weights(path, "other weights");
 
   EXPECT_EQ(files.read("model.safetensors", kMaxBytes), "weights");
@@ -180,7 +180,7 @@ TEST_F(ListedDirectoryTest, ReadsOneVersionOfADirectoryThatIsReplacedAgainAndAga
     for (int version = 0; !is_over; ++version) write_weights(path, std::to_string(version));
   });
   for (int i = 0; i < 300; ++i) {
-    const ListedDirectory files(path, "open_model");
+    const ListedDirectory files(path, "load_model");
     EXPECT_EQ(files.read("config.toml", kMaxBytes), "size = " + files.read("model.safetensors", kMaxBytes));
   }
   is_over = true;
@@ -213,13 +213,13 @@ class ReplacedDirectory : public FileSystem {
 TEST_F(ListedDirectoryTest, OpensADirectoryThatIsReplacedByRenaming) {
   ReplacedDirectory files(path, 3, [this] { write_weights(path, "other"); });
   const ScopedFileSystem replaced(files);
-  EXPECT_EQ(ListedDirectory(path, "open_model").read("model.safetensors", kMaxBytes), "other");
+  EXPECT_EQ(ListedDirectory(path, "load_model").read("model.safetensors", kMaxBytes), "other");
 }
 
 TEST_F(ListedDirectoryTest, ReportsADirectoryThatStaysAbsent) {
   ReplacedDirectory files(path, 1000, nullptr);
   const ScopedFileSystem replaced(files);
-  EXPECT_EQ(error(), "open_model: " + path + "/manifest.json: No such file or directory");
+  EXPECT_EQ(error(), "load_model: " + path + "/manifest.json: No such file or directory");
 }
 
 TEST_F(ListedDirectoryTest, LimitsTheNumberOfFiles) {
@@ -227,7 +227,7 @@ TEST_F(ListedDirectoryTest, LimitsTheNumberOfFiles) {
   for (int i = 0; i < 65; ++i) writer.write(std::to_string(i), "x");
   writer.commit();
 
-  EXPECT_EQ(error(), "open_model: " + path + "/manifest.json lists 65 files, needs at most 64");
+  EXPECT_EQ(error(), "load_model: " + path + "/manifest.json lists 65 files, needs at most 64");
 }
 
 }  // namespace

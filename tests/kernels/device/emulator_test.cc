@@ -122,8 +122,9 @@ TEST(Emulator, ReportsWrongArgumentsOfCollectives) {
             "test, block 0: shuffle: the source is lane 7, needs one of the lanes 0x0000000f (" + here(line) + ")");
   EXPECT_THAT(fault_of([](TestShared&) { ballot(true, 1u << 7); }),
               HasSubstr("ballot: lanes are 0x00000080, need the"));
-  EXPECT_THAT(fault_of([](TestShared&) { synchronize_group(16, 64); }), HasSubstr("barrier is 16, needs 1 to 15"));
-  EXPECT_THAT(fault_of([](TestShared&) { synchronize_group(1, 33); }),
+  EXPECT_THAT(fault_of([](TestShared&) { synchronize_named_barrier(16, 64); }),
+              HasSubstr("barrier is 16, needs 1 to 15"));
+  EXPECT_THAT(fault_of([](TestShared&) { synchronize_named_barrier(1, 33); }),
               HasSubstr("num_threads is 33, needs a multiple of 32 up to 64"));
 }
 
@@ -156,7 +157,7 @@ TEST(Emulator, ReportsCopiesThatNobodyWaitsFor) {
   const Quad* const from = data.data();
   EXPECT_THAT(fault_of([=](TestShared& shared) {
                 if (thread_index() == 9) copy_async<16>(&shared.values[0], from);
-                wait_copies<0>();  // the copy has no group
+                wait_for_copies<0>();  // the copy has no group
               }),
               HasSubstr("thread 9 ends before its copies are complete"));
 }
@@ -269,7 +270,7 @@ TEST(Emulator, ThreadSanitizerReportsACopyThatNoBarrierFollows) {
     run([=](TestShared& shared) {
       copy_async<4>(&shared.values[thread_index()], &from[thread_index()]);
       commit_copies();
-      wait_copies<0>();
+      wait_for_copies<0>();
       if (thread_index() == 0) *to = shared.values[1];
       synchronize_block();
     });
@@ -329,7 +330,7 @@ TEST(Emulator, AddressSanitizerReportsAReadBeforeTheCopyIsComplete) {
                  commit_copies();
                  volatile float* const values = shared.values;
                  values[1] = values[0];
-                 wait_copies<0>();
+                 wait_for_copies<0>();
                }),
                "use-after-poison");
 }
@@ -345,9 +346,9 @@ TEST(Emulator, ACopyLeavesItsBytesUndefinedUntilItIsComplete) {
     copy_async<16>(shared.values, from);
     commit_copies();
     to[0] = shared.values[0];
-    wait_copies<1>();
+    wait_for_copies<1>();
     to[1] = shared.values[0];
-    wait_copies<0>();
+    wait_for_copies<0>();
     to[2] = shared.values[0];
   });
   EXPECT_TRUE(std::isnan(before[0]));

@@ -113,7 +113,7 @@ TYPED_TEST(IntervalAttention, GivesTheRowsOfASentenceTheSameBitsBetweenAnyOthers
   for (const std::int64_t size : {32, 64, 96, 128}) {
     for (const Relation& sentence : {complete(70), causal(33), bipartite(50, 20)}) {
       for (const std::vector<std::int64_t>& before : {std::vector<std::int64_t>{1}, {13}, {50}, {64}, {2, 3, 1, 60}}) {
-        SCOPED_TRACE("head size " + std::to_string(size) + ", behind " + std::to_string(before[0]));
+        SCOPED_TRACE("head size " + std::to_string(size) + ", after " + std::to_string(before[0]));
         std::vector<Relation> all;
         for (const std::int64_t length : before) all.push_back(complete(length));
         const std::int64_t first = join(all).num_destinations();

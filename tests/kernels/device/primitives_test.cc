@@ -51,7 +51,8 @@ TEST(Primitives, BlocksOfAGridHaveAnIndexAndARow) {
   for_each_schedule([&] {
     run(
         [=](TestShared&) {
-          if (thread_index() == 0) number_of[block_row() * 3 + block_index()] = block_row() * 100 + block_index();
+          if (thread_index() == 0)
+            number_of[block_index_y() * 3 + block_index()] = block_index_y() * 100 + block_index();
         },
         Grid(3, 4));
     for (int i = 0; i < 3 * 4; ++i) EXPECT_EQ(numbers[i], i / 3 * 100 + i % 3);
@@ -219,7 +220,7 @@ TEST(Primitives, PackBf16RoundsLikeTheHost) {
 
 TEST(Primitives, ArithmeticRoundsEachOperationOnce) {
   check_primitive(Arithmetic(), [](const Words& words) {
-    for (int i = 12; i < kThreads; ++i) {  // behind the special numbers
+    for (int i = 12; i < kThreads; ++i) {  // after the special numbers
       auto in = [&](int w) { return std::bit_cast<float>(words.in[3 * i + w]); };
       auto out = [&](int w) { return std::bit_cast<float>(words.out[5 * i + w]); };
       const auto product = static_cast<float>(static_cast<double>(in(0)) * in(1));

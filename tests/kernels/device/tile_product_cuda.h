@@ -33,19 +33,19 @@ struct TileProductKernel : TileProduct {
 
     float sum[kTile / 8][4] = {};
     for (int part = 0; part < num_parts; ++part) {
-      wait_copies<kStages - 2>();
+      wait_for_copies<kStages - 2>();
       synchronize_block();  // every thread's part is here, and the part before is no longer read
       begin_copy(part + kStages - 1, first_row, first_column);
       multiply(part % kStages, sum);
     }
-    wait_copies<0>();
+    wait_for_copies<0>();
     store(sum, first_row, first_column);
   }
 
  private:
   static constexpr int tiles(int size) { return (size + kTile - 1) / kTile; }
 
-  // Begins to copy a part of a and b; zeros outside of the matrices. One group of copies, even behind the last part.
+  // Begins to copy a part of a and b; zeros outside of the matrices. One group of copies, even after the last part.
   EDGEWISE_DEVICE void begin_copy(int part, int first_row, int first_column) const {
     if (part * kDepth < depth) {
       Shared& shared = shared_memory<Shared>();

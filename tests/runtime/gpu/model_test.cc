@@ -125,9 +125,9 @@ TEST(GpuModel, ComputesASentenceToTheSameBitsInAnyBatch) {
   }
 }
 
-/// Returns the log-probabilities of a sentence in slot 1, which is encoded behind another one of `before` tokens, and
+/// Returns the log-probabilities of a sentence in slot 1, which is encoded after another one of `before` tokens, and
 /// before a third one, or alone.
-std::vector<std::vector<float>> rows_behind(const GpuModel& model, const Tokens& sentence, std::size_t before) {
+std::vector<std::vector<float>> rows_after(const GpuModel& model, const Tokens& sentence, std::size_t before) {
   const auto scorer = model.make_scorer();
   if (before > 0) {
     scorer->encode(std::vector<std::int64_t>{0, 1, 2}, std::vector<Tokens>{Tokens(before, 9), sentence, {4, 5, 6}});
@@ -154,9 +154,9 @@ TEST(GpuModel, ComputesASentenceToTheSameBitsBehindAnyOthers) {
       options.size = options.heads * head_size;
       options.input_vocabulary = options.output_vocabulary = 71;
       const GpuModel model = gpu_model_of(random_model(options), precision);
-      const std::vector<std::vector<float>> alone = rows_behind(model, sentence, 0);
+      const std::vector<std::vector<float>> alone = rows_after(model, sentence, 0);
       for (const std::size_t before : {1, 13, 50}) {
-        ASSERT_EQ(rows_behind(model, sentence, before), alone) << "heads of " << head_size << ", behind " << before;
+        ASSERT_EQ(rows_after(model, sentence, before), alone) << "heads of " << head_size << ", after " << before;
       }
     }
   }

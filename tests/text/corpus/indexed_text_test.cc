@@ -95,13 +95,13 @@ TEST_F(IndexedTextTest, ReadsCompressedFilesAndTsv) {
   const std::string input = lines_of(3000, "in");
   const std::string output = lines_of(3000, "out");
   const auto plain = read_all(IndexedText(two(input, output), {}));
-  const auto packed = read_all(IndexedText(two(compress_gzip(input), compress_zstd(output)), {}));
+  const auto compressed = read_all(IndexedText(two(compress_gzip(input), compress_zstd(output)), {}));
   std::string tsv;
   for (std::size_t i = 0; i < plain.size(); ++i) tsv += plain.inputs[i] + "\t" + plain.outputs[i] + "\n";
   const auto from_tsv = read_all(IndexedText(Files{directory.write("c.tsv", compress_xz(tsv))}, {}));
 
-  EXPECT_EQ(packed.inputs, plain.inputs);
-  EXPECT_EQ(packed.outputs, plain.outputs);
+  EXPECT_EQ(compressed.inputs, plain.inputs);
+  EXPECT_EQ(compressed.outputs, plain.outputs);
   EXPECT_EQ(from_tsv.outputs, plain.outputs);
 }
 
@@ -167,8 +167,8 @@ TEST_F(IndexedTextTest, ThrowsTheErrorsOfReadPairs) {
             "read_pairs: c.tsv has no usable pair (1 pair with an empty side left out), needs at least one");
   EXPECT_EQ(error({directory.path() / "no.tsv"}), "read_pairs: no.tsv: No such file or directory");
   EXPECT_EQ(error({}), "read_pairs: files has 0 names, needs one TSV file, or two files with a sentence a line");
-  const std::string packed = compress_gzip("a\tb\n");
-  EXPECT_EQ(error({directory.write("cut.gz", std::string_view(packed).substr(0, packed.size() - 3))}),
+  const std::string compressed = compress_gzip("a\tb\n");
+  EXPECT_EQ(error({directory.write("cut.gz", std::string_view(compressed).substr(0, compressed.size() - 3))}),
             "read_pairs: cut.gz ends in the middle of its gzip data, needs to be whole");
 }
 

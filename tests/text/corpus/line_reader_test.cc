@@ -23,10 +23,12 @@ using Lines = std::vector<std::string>;
 
 struct Format {
   std::string name;
-  std::function<std::string(std::string_view)> pack;
+  std::function<std::string(std::string_view)> compress;
 };
 
-std::vector<Format> packed_formats() { return {{"gzip", compress_gzip}, {"xz", compress_xz}, {"zstd", compress_zstd}}; }
+std::vector<Format> compressed_formats() {
+  return {{"gzip", compress_gzip}, {"xz", compress_xz}, {"zstd", compress_zstd}};
+}
 
 class LineReaderTest : public testing::Test {
  protected:
@@ -151,7 +153,7 @@ TEST_F(LineReaderTest, DetectsCompressionByContentAtAnyChunkSize) {
     const Lines expected = read(text);
 
     std::vector<std::string> forms = {text};
-    for (const Format& format : packed_formats()) forms.push_back(format.pack(text));
+    for (const Format& format : compressed_formats()) forms.push_back(format.compress(text));
     for (const std::size_t chunk_size : {1, 7, 64 * 1024}) {
       for (const std::string& form : forms) RC_ASSERT(read(form, {.chunk_size = chunk_size}) == expected);
     }
@@ -159,11 +161,11 @@ TEST_F(LineReaderTest, DetectsCompressionByContentAtAnyChunkSize) {
 }
 
 TEST_F(LineReaderTest, ReadsConcatenatedCompressedFilesAsOneText) {
-  for (const Format& format : packed_formats()) {
+  for (const Format& format : compressed_formats()) {
     SCOPED_TRACE(format.name);
-    const std::string packed = format.pack("a\nb") + format.pack("") + format.pack("c\nd");
+    const std::string compressed = format.compress("a\nb") + format.compress("") + format.compress("c\nd");
     for (const std::size_t chunk_size : {1, 64 * 1024}) {
-      EXPECT_THAT(read(packed, {.chunk_size = chunk_size}), ElementsAre("a", "bc", "d"));
+      EXPECT_THAT(read(compressed, {.chunk_size = chunk_size}), ElementsAre("a", "bc", "d"));
     }
   }
 }
@@ -171,11 +173,11 @@ TEST_F(LineReaderTest, ReadsConcatenatedCompressedFilesAsOneText) {
 TEST_F(LineReaderTest, RejectsTruncatedCompressedFiles) {
   std::string text;
   for (int i = 0; i < 2000; ++i) text += std::to_string(i * i) + "\n";
-  for (const Format& format : packed_formats()) {
-    const std::string packed = format.pack(text);
-    for (const std::size_t lost : {std::size_t{1}, std::size_t{4}, packed.size() / 2, packed.size() - 8}) {
+  for (const Format& format : compressed_formats()) {
+    const std::string compressed = format.compress(text);
+    for (const std::size_t lost : {std::size_t{1}, std::size_t{4}, compressed.size() / 2, compressed.size() - 8}) {
       for (const std::size_t chunk_size : {1, 64 * 1024}) {
-        EXPECT_EQ(error_of_reading(packed.substr(0, packed.size() - lost), {.chunk_size = chunk_size}),
+        EXPECT_EQ(error_of_reading(compressed.substr(0, compressed.size() - lost), {.chunk_size = chunk_size}),
                   "read_lines: file ends in the middle of its " + format.name + " data, needs to be whole")
             << lost;
       }
@@ -186,26 +188,28 @@ TEST_F(LineReaderTest, RejectsTruncatedCompressedFiles) {
 TEST_F(LineReaderTest, RejectsCompressedFilesFollowedByOtherBytes) {
   for (const std::size_t chunk_size : {1, 64 * 1024}) {
     const LineReaderOptions options = {.chunk_size = chunk_size};
-    EXPECT_EQ(error_of_reading(compress_gzip("a") + "garbage after the end", options),
-              "read_lines: file has gzip data that cannot be unpacked (incorrect header check), needs to be as it was "
-              "packed");
-    EXPECT_EQ(error_of_reading(compress_xz("a") + "garbage after the end", options),
-              "read_lines: file has xz data that cannot be unpacked (it was altered, or other bytes follow it), needs "
-              "to be as it was packed");
+    EXPECT_EQ(
+        error_of_reading(compress_gzip("a") + "garbage after the end", options),
+        "read_lines: file has gzip data that cannot be decompressed (incorrect header check), needs to be as it was "
+        "compressed");
+    EXPECT_EQ(
+        error_of_reading(compress_xz("a") + "garbage after the end", options),
+        "read_lines: file has xz data that cannot be decompressed (it was altered, or other bytes follow it), needs "
+        "to be as it was compressed");
     EXPECT_EQ(
         error_of_reading(compress_zstd("a") + "garbage after the end", options),
-        "read_lines: file has zstd data that cannot be unpacked (Unknown frame descriptor), needs to be as it was "
-        "packed");
+        "read_lines: file has zstd data that cannot be decompressed (Unknown frame descriptor), needs to be as it was "
+        "compressed");
   }
 }
 
 TEST_F(LineReaderTest, DetectsACorruptByteOfACompressedFile) {
   std::string text;
   for (int i = 0; i < 500; ++i) text += std::to_string(i * 7919 % 1000) + " ";
-  for (const Format& format : packed_formats()) {
-    const std::string packed = format.pack(text);
-    for (std::size_t i = packed.size() / 4; i < packed.size(); i += packed.size() / 17) {
-      std::string altered = packed;
+  for (const Format& format : compressed_formats()) {
+    const std::string compressed = format.compress(text);
+    for (std::size_t i = compressed.size() / 4; i < compressed.size(); i += compressed.size() / 17) {
+      std::string altered = compressed;
       altered[i] = static_cast<char>(altered[i] ^ 0x10);
       EXPECT_THAT(error_of_reading(altered), HasSubstr("read_lines: file ")) << format.name << " " << i;
     }
@@ -213,20 +217,20 @@ TEST_F(LineReaderTest, DetectsACorruptByteOfACompressedFile) {
 }
 
 TEST_F(LineReaderTest, DecompressesABombInLittleMemory) {
-  const std::string packed = compress_zstd(std::string(std::size_t{50} << 20, '\0'));
+  const std::string compressed = compress_zstd(std::string(std::size_t{50} << 20, '\0'));
   const LineReaderOptions options = {.max_line_bytes = 1000, .long_lines = LongLines::kCut};
 
-  EXPECT_THAT(read(packed, options), ElementsAre(std::string(1000, '\0')));
+  EXPECT_THAT(read(compressed, options), ElementsAre(std::string(1000, '\0')));
 }
 
 TEST_F(LineReaderTest, RefusesAFileThatExpandsMoreThanText) {
   const std::string zeros(std::size_t{70} << 20, '\0');
   const LineReaderOptions options = {.max_line_bytes = 1000, .long_lines = LongLines::kCut};
-  for (const Format& format : packed_formats()) {
-    EXPECT_EQ(error_of_reading(format.pack(zeros), options),
+  for (const Format& format : compressed_formats()) {
+    EXPECT_EQ(error_of_reading(format.compress(zeros), options),
               "read_lines: file has " + format.name +
-                  " data that unpacks to more than 1000 times its size, needs at most 1000 times; if the file is "
-                  "right, unpack it first");
+                  " data that decompresses to more than 1000 times its size, needs at most 1000 times; if the file is "
+                  "right, decompress it first");
   }
 }
 

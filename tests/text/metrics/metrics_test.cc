@@ -142,7 +142,7 @@ TEST(Metrics, ErrorsNameArgumentsThatDoNotFit) {
   EXPECT_EQ(error_of([&] { chrf(two, bad); }), "chrf: references[1] has a byte at 1 that is not UTF-8, needs UTF-8");
   EXPECT_EQ(error_of([&] { chrf(one, one, {.word_order = 5}); }), "chrf: word_order is 5, needs 0 to 4");
   EXPECT_EQ(error_of([&] { tokenize_for_bleu("a", static_cast<BleuTokenizer>(7)); }),
-            "tokenize_for_bleu: tokenizer is 7, which is none of them");
+            "tokenize_for_bleu: tokenizer is 7, needs one of enum_names");
 }
 
 }  // namespace

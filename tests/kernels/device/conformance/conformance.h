@@ -29,7 +29,7 @@ inline std::vector<std::uint32_t> random_words(int count, std::uint64_t seed) {
 
 inline constexpr int kSpecialFloats = 12;
 
-/// Returns normally distributed floats behind kSpecialFloats special ones.
+/// Returns normally distributed floats after kSpecialFloats special ones.
 inline std::vector<std::uint32_t> float_words(int count, std::uint64_t seed) {
   RandomStream random(seed);
   std::vector<std::uint32_t> words = {

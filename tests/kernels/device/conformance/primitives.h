@@ -20,9 +20,9 @@ inline constexpr int kExact = 0;
 /// The numbers that a primitive reads.
 enum class Inputs {
   kWords,          // random bits
-  kFloats,         // normally distributed, behind special numbers
+  kFloats,         // normally distributed, after special numbers
   kFiniteFloats,   // normally distributed
-  kPositive,       // positive floats outside of [0.5, 2], behind special numbers
+  kPositive,       // positive floats outside of [0.5, 2], after special numbers
   kIntegerTiles,   // pairs of small integers as BFloat16, and 4 floats
   kPositiveTiles,  // pairs of positive BFloat16, and 4 floats
 };
@@ -114,7 +114,7 @@ struct Barriers : Primitive<1, 2> {
   EDGEWISE_DEVICE static void run(const std::uint32_t* in, std::uint32_t* out, const std::uint32_t* /*all*/) {
     Shared& shared = shared_memory<Shared>();
     shared.words[thread_index()] = in[0];
-    synchronize_group(3, kThreads);
+    synchronize_named_barrier(3, kThreads);
     out[0] = shared.words[(thread_index() + kWarpSize) % kThreads];
     synchronize_block();
     shared.words[thread_index()] = out[0] + 1;
@@ -139,9 +139,9 @@ struct Copies : Primitive<2 * kBytes / 4, 2 * kBytes / 4> {
       copy_async<kBytes>(shared.words[group][thread], all + (2 * thread + group) * kWords, (thread + group) % 3 != 0);
       commit_copies();
     }
-    wait_copies<1>();
+    wait_for_copies<1>();
     for (int i = 0; i < kWords; ++i) out[i] = shared.words[0][thread][i];
-    wait_copies<0>();
+    wait_for_copies<0>();
     synchronize_block();
     for (int i = 0; i < kWords; ++i) out[kWords + i] = shared.words[1][(thread + 1) % kThreads][i];
   }

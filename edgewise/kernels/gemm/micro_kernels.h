@@ -14,7 +14,7 @@
 #include <immintrin.h>
 #endif
 
-// The innermost loops of matrix products on AVX-512. A block kernel multiplies up to 6 rows of the left side by a
+// The innermost loops of matrix products on AVX-512. A micro-kernel multiplies up to 6 rows of the left side by a
 // panel: up to 64 columns of the right side, stored next to each other. Each multiply instruction takes one step of the
 // depth: the 4 bytes of one float, two bf16 or four int8, which are adjacent in memory on both sides.
 namespace edgewise::kernels::cpu {
@@ -27,10 +27,10 @@ inline constexpr std::int64_t kPanelVectorBytes = kPanelLanes * kStepBytes;
 template <typename T>
 inline constexpr std::int64_t kElementsOfStep = panel_step_size<T>(PanelFormat::kAvx512);
 
-/// Returns whether this machine has the instructions of the block kernels of T, and kAvx512 is in force. BFloat16 and
+/// Returns whether this machine has the instructions of the micro-kernels of T, and kAvx512 is in use. BFloat16 and
 /// std::int8_t need instructions that add two or four products.
 template <typename T>
-bool has_block_kernels();
+bool has_micro_kernels();
 
 #ifdef __x86_64__
 
@@ -43,9 +43,10 @@ inline __mmask16 mask_of_first(std::int64_t count) {
   return static_cast<__mmask16>((1U << (count < kPanelLanes ? count : kPanelLanes)) - 1);
 }
 
-/// The arguments of a block kernel. Sums are integers, or the bits of floats.
-struct PanelBlock {
-  const char* a;                     // left side, [rows, steps, 4 bytes]
+/// The arguments of a micro-kernel. Sums are integers, or the bits of floats.
+struct MicroKernelArguments {
+  /// The left side, [rows, steps, 4 bytes]; with int8, unsigned bytes: each value plus 128 (panels_avx512.cc).
+  const char* a;
   std::int64_t a_row_stride;         // bytes
   std::int64_t a_step_stride;        // bytes
   const char* panel;                 // [steps, vectors, 64 bytes]
@@ -72,7 +73,7 @@ EDGEWISE_PRODUCTS inline __m512i add_products(__m512i sums, __m512i left, __m512
 
 // The loops are in a single function, so that all sums stay in registers.
 template <typename T, int kRows, int kVectors>
-EDGEWISE_PRODUCTS void multiply_block(const PanelBlock& p) {
+EDGEWISE_PRODUCTS void multiply_block(const MicroKernelArguments& p) {
   __m512i sums[kRows][kVectors];
 #pragma GCC unroll 8
   for (int m = 0; m < kRows; ++m) {
@@ -107,11 +108,11 @@ EDGEWISE_PRODUCTS void multiply_block(const PanelBlock& p) {
   }
 }
 
-using BlockKernel = void (*)(const PanelBlock&);
+using MicroKernel = void (*)(const MicroKernelArguments&);
 
 template <typename T, int kVectors, int... kRowsMinusOne>
 constexpr auto list_kernels_by_rows(std::integer_sequence<int, kRowsMinusOne...> /*rows*/) {
-  return std::array<BlockKernel, kPanelRows>{&multiply_block<T, kRowsMinusOne + 1, kVectors>...};
+  return std::array<MicroKernel, kPanelRows>{&multiply_block<T, kRowsMinusOne + 1, kVectors>...};
 }
 
 template <typename T, int... kVectorsMinusOne>
@@ -121,7 +122,7 @@ constexpr auto list_kernels(std::integer_sequence<int, kVectorsMinusOne...> /*ve
 
 /// Returns multiply_block() for 1 to kPanelRows rows and a panel of 1 to kPanelVectors vectors.
 template <typename T>
-BlockKernel find_block_kernel(std::int64_t rows, std::int64_t vectors) {
+MicroKernel find_micro_kernel(std::int64_t rows, std::int64_t vectors) {
   static constexpr auto kKernels = list_kernels<T>(std::make_integer_sequence<int, kPanelVectors>());
   return kKernels[static_cast<std::size_t>(vectors - 1)][static_cast<std::size_t>(rows - 1)];
 }
