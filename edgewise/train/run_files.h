@@ -13,7 +13,7 @@
 #include "edgewise/options/train_options.h"
 #include "edgewise/train/best_checkpoints.h"
 #include "edgewise/train/checkpoint.h"
-#include "edgewise/train/metrics.h"
+#include "edgewise/train/metrics_file.h"
 #include "edgewise/train/observer.h"
 
 namespace edgewise {
