@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "edgewise/base/config/range.h"
+#include "edgewise/base/error.h"
 #include "edgewise/base/utf8.h"
 
 namespace edgewise {
