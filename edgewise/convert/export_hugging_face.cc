@@ -11,10 +11,10 @@
 #include "edgewise/base/files/json.h"
 #include "edgewise/convert/exported_content.h"
 #include "edgewise/convert/exported_model.h"
-#include "edgewise/convert/foreign_search.h"
 #include "edgewise/convert/hugging_face_tokenizer.h"
 #include "edgewise/convert/position_tables.h"
 #include "edgewise/convert/system_layouts.h"
+#include "edgewise/convert/system_search.h"
 #include "edgewise/translate/model_files.h"
 
 namespace edgewise {

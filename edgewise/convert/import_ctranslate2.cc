@@ -9,10 +9,10 @@
 #include "edgewise/base/utf8.h"
 #include "edgewise/convert/ctranslate2_settings.h"
 #include "edgewise/convert/ctranslate2_vocabulary.h"
-#include "edgewise/convert/foreign_search.h"
 #include "edgewise/convert/imported_model.h"
 #include "edgewise/convert/position_tables.h"
 #include "edgewise/convert/system_layouts.h"
+#include "edgewise/convert/system_search.h"
 
 namespace edgewise {
 namespace {
