@@ -20,7 +20,7 @@
 #include "edgewise/models/transformer.h"
 #include "edgewise/ops/loss.h"
 #include "edgewise/train/adam.h"
-#include "edgewise/train/schedule.h"
+#include "edgewise/train/learning_rate_schedule.h"
 
 using namespace edgewise;
 
@@ -164,7 +164,7 @@ void train(std::int64_t epochs, std::int64_t pairs) {
 
   const Transformer model = make_model(vocabulary->size());
   LocalAdam adam(parameters(model), {.beta1 = 0.9, .beta2 = 0.98, .epsilon = 1e-9});
-  const Schedule noam({.schedule = ScheduleKind::kNoam, .factor = 1, .warmup = 400}, /*size=*/128);
+  const LearningRateSchedule noam({.schedule = ScheduleKind::kNoam, .factor = 1, .warmup = 400}, /*size=*/128);
   BatchStream batches(training, batching, /*seed=*/1);
 
   std::int64_t step = 0;

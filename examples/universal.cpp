@@ -21,7 +21,7 @@
 #include "edgewise/nn/message_attention.h"
 #include "edgewise/ops/loss.h"
 #include "edgewise/train/adam.h"
-#include "edgewise/train/schedule.h"
+#include "edgewise/train/learning_rate_schedule.h"
 
 using namespace edgewise;
 
@@ -195,7 +195,7 @@ void train(std::int64_t steps) {
   const UniversalTransformer universal = make_parameters(vocabulary->size());
   const UTransformer model(universal);
   LocalAdam adam(parameters(universal), {.beta1 = 0.9, .beta2 = 0.98, .epsilon = 1e-9});
-  const Schedule noam({.schedule = ScheduleKind::kNoam, .factor = 1, .warmup = 400}, /*size=*/64);
+  const LearningRateSchedule noam({.schedule = ScheduleKind::kNoam, .factor = 1, .warmup = 400}, /*size=*/64);
 
   for (std::int64_t step = 1; step <= steps; ++step) {
     const Batch batch = batches.next();

@@ -14,6 +14,7 @@
 #include "edgewise/base/files/files.h"
 #include "edgewise/base/files/manifest.h"
 #include "edgewise/base/files/safetensors.h"
+#include "edgewise/base/utf8.h"
 #include "edgewise/nn/serialize.h"
 #include "edgewise/pictures/sentence_steps.h"
 #include "edgewise/text/corpus/line_reader.h"

@@ -18,7 +18,7 @@
 
 #include "edgewise/base/address_space.h"
 #include "edgewise/base/error.h"
-#include "edgewise/base/files/temporary.h"
+#include "edgewise/base/files/unfinished_files.h"
 #endif
 
 namespace edgewise {

@@ -16,6 +16,7 @@
 #include "edgewise/base/config/config.h"
 #include "edgewise/base/files/files.h"
 #include "edgewise/base/threads.h"
+#include "edgewise/base/utf8.h"
 #include "edgewise/base/version.h"
 #include "edgewise/distributed/agreement.h"
 #include "edgewise/distributed/connect.h"

@@ -5,7 +5,7 @@
 
 #include "edgewise/apps/runtime/standard_streams.h"
 #include "edgewise/base/error.h"
-#include "edgewise/base/files/temporary.h"
+#include "edgewise/base/files/unfinished_files.h"
 #include "edgewise/distributed/launch/launch_signals.h"
 
 namespace edgewise {

@@ -8,8 +8,8 @@
 #include "edgewise/convert/ctranslate2_model.h"
 #include "edgewise/convert/exported_content.h"
 #include "edgewise/convert/exported_model.h"
-#include "edgewise/convert/known_layouts.h"
 #include "edgewise/convert/position_tables.h"
+#include "edgewise/convert/system_layouts.h"
 
 namespace edgewise {
 namespace {

@@ -11,10 +11,10 @@
 #include "edgewise/base/files/json.h"
 #include "edgewise/convert/exported_content.h"
 #include "edgewise/convert/exported_model.h"
-#include "edgewise/convert/foreign_search.h"
 #include "edgewise/convert/hugging_face_tokenizer.h"
-#include "edgewise/convert/known_layouts.h"
 #include "edgewise/convert/position_tables.h"
+#include "edgewise/convert/system_layouts.h"
+#include "edgewise/convert/system_search.h"
 #include "edgewise/translate/model_files.h"
 
 namespace edgewise {
@@ -172,11 +172,11 @@ void check_output_bias(const StoredTensors& parameters, std::string_view caller)
         "{}: generator.bias has elements other than 0, needs 0, as M2M-100 has none", caller);
 }
 
-HuggingFaceEmbeddings embedding_names(Tying tying) {
+HuggingFaceEmbeddingNames embedding_names(Tying tying) {
   if (tying == Tying::kAll) return {};
-  HuggingFaceEmbeddings names = {.input = "model.encoder.embed_tokens.weight",
-                                 .output = "model.decoder.embed_tokens.weight",
-                                 .projection = "lm_head.weight"};
+  HuggingFaceEmbeddingNames names = {.input = "model.encoder.embed_tokens.weight",
+                                     .output = "model.decoder.embed_tokens.weight",
+                                     .projection = "lm_head.weight"};
   if (tying == Tying::kOutput) names.projection = names.output;
   return names;
 }

@@ -13,10 +13,10 @@
 #include "edgewise/base/utf8.h"
 #include "edgewise/convert/exported_content.h"
 #include "edgewise/convert/exported_model.h"
-#include "edgewise/convert/foreign_search.h"
-#include "edgewise/convert/known_layouts.h"
 #include "edgewise/convert/marian_config.h"
 #include "edgewise/convert/npz.h"
+#include "edgewise/convert/system_layouts.h"
+#include "edgewise/convert/system_search.h"
 #include "edgewise/convert/yaml.h"
 
 namespace edgewise {

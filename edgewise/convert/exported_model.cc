@@ -8,8 +8,8 @@
 #include "edgewise/base/config/config.h"
 #include "edgewise/base/files/directory.h"
 #include "edgewise/base/utf8.h"
-#include "edgewise/convert/foreign_search.h"
 #include "edgewise/convert/imported_model.h"
+#include "edgewise/convert/system_search.h"
 
 namespace edgewise {
 namespace {

@@ -58,7 +58,7 @@ class TokenizerWriter {
   }
 
   Files write_multilingual() && {
-    check(input_.kind() == VocabularyKind::kMapped && are_equal(input_, output_),
+    check(input_.kind() == VocabularyKind::kMapped && have_same_files(input_, output_),
           "{}: the vocabularies have no languages or are not equal, needs those of an M2M-100 or NLLB-200 model; "
           "train with model.norm_placement=post, model.final_norm=false for MarianMT",
           caller_);

@@ -9,10 +9,10 @@
 #include "edgewise/base/utf8.h"
 #include "edgewise/convert/ctranslate2_settings.h"
 #include "edgewise/convert/ctranslate2_vocabulary.h"
-#include "edgewise/convert/foreign_search.h"
 #include "edgewise/convert/imported_model.h"
-#include "edgewise/convert/known_layouts.h"
 #include "edgewise/convert/position_tables.h"
+#include "edgewise/convert/system_layouts.h"
+#include "edgewise/convert/system_search.h"
 
 namespace edgewise {
 namespace {
@@ -40,7 +40,7 @@ bool are_equal(const TensorInfo* a, const TensorInfo* b) {
   return a->dtype == b->dtype && a->shape == b->shape && std::ranges::equal(a->bytes, b->bytes);
 }
 
-/// Changes the tensors of a model into those of its layout (known_layouts.h).
+/// Changes the tensors of a model into those of its layout (system_layouts.h).
 class TensorEditor {
  public:
   TensorEditor(StoredTensors& stored, TransformerOptions& options, const std::string& where)

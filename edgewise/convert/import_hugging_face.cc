@@ -9,9 +9,9 @@
 #include "edgewise/convert/hugging_face_vocabulary.h"
 #include "edgewise/convert/imported_model.h"
 #include "edgewise/convert/json_settings.h"
-#include "edgewise/convert/known_layouts.h"
 #include "edgewise/convert/position_tables.h"
 #include "edgewise/convert/pytorch_model.h"
+#include "edgewise/convert/system_layouts.h"
 
 namespace edgewise {
 namespace {
@@ -69,7 +69,7 @@ class EmbeddingChoice {
     names_.projection = config.has_tied_projection ? choose("lm_head.weight", names_.output) : "lm_head.weight";
   }
 
-  const HuggingFaceEmbeddings& names() const { return names_; }
+  const HuggingFaceEmbeddingNames& names() const { return names_; }
 
   Tying tying() const {
     if (names_.projection != names_.output) return Tying::kNone;
@@ -85,7 +85,7 @@ class EmbeddingChoice {
   }
 
   TensorLookup& tensors_;
-  HuggingFaceEmbeddings names_;
+  HuggingFaceEmbeddingNames names_;
 };
 
 /// Uses the tables of positions that a file has, unless they are those of the formula.

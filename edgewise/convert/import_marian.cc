@@ -4,13 +4,13 @@
 #include <iterator>
 #include <utility>
 
-#include "edgewise/base/config/fields.h"
+#include "edgewise/base/config/range.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/convert/imported_model.h"
-#include "edgewise/convert/known_layouts.h"
 #include "edgewise/convert/marian_config.h"
 #include "edgewise/convert/npz.h"
+#include "edgewise/convert/system_layouts.h"
 #include "edgewise/convert/yaml.h"
 
 namespace edgewise {

@@ -83,7 +83,7 @@ void write_model(const ImportedModel& model, const fs::path& destination, std::s
       SafetensorsFile::parse(serialize_safetensors(model.parameters.tensors), source, caller);
   check_finite(parameters, source, caller);
   DirectoryWriter writer(destination, caller);
-  for (const auto& [name, bytes] : vocabulary_files(model.vocabularies, model.experiment.vocabulary.shared)) {
+  for (const auto& [name, bytes] : serialize_vocabularies(model.vocabularies, model.experiment.vocabulary.shared)) {
     writer.write(name, bytes);
   }
   writer.write(kConfigFile, to_toml(model.experiment));

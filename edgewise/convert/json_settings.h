@@ -9,23 +9,11 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <vector>
+#include <utility>
 
-#include "edgewise/base/files/json_scanner.h"
+#include "edgewise/convert/json_value.h"
 
 namespace edgewise {
-
-/// A value of a JSON file.
-struct JsonValue {
-  JsonKind kind = JsonKind::kNull;
-  bool boolean = false;
-  double number = 0;
-  std::string text = {};
-  std::vector<JsonValue> items = {};              // elements of a list
-  std::map<std::string, JsonValue> members = {};  // values of an object
-
-  bool is_null() const { return kind == JsonKind::kNull; }
-};
 
 /// The settings in a JSON file of another system: an object whose members may be null, which means the default.
 class JsonSettings {
@@ -53,10 +41,10 @@ class JsonSettings {
   void require_boolean(const std::string& key, bool only) const;
   void require_absent(const std::string& key) const;  // an empty list or object counts as absent
 
-  /// Throws Error for a member that is not null, that no function of this class was asked for, here or, if given, in
-  /// another file that has precedence, and that is not in `without_effect` (neutral_settings.h). Names that begin with
-  /// an underscore have no effect.
-  void expect_all_known(std::string_view without_effect, const JsonSettings* precedent = nullptr) const;
+  /// Throws Error for a member that nothing has read and that may change translations. Allowed are members that are
+  /// null, that begin with an underscore, that `without_effect` lists (neutral_settings.h), or that were read from
+  /// `overriding`, a file that has precedence.
+  void expect_all_known(std::string_view without_effect, const JsonSettings* overriding = nullptr) const;
 
   /// Throws an Error about a member.
   [[noreturn]] void refuse(const std::string& key, std::string_view has, std::string_view needs) const;
@@ -66,10 +54,7 @@ class JsonSettings {
 
   std::string where_;
   std::map<std::string, JsonValue> members_;
-  mutable std::set<std::string, std::less<>> asked_;
+  mutable std::set<std::string, std::less<>> read_keys_;
 };
-
-/// Returns a value as text for error messages, shortened: `[[0], [5]]`.
-std::string describe(const JsonValue& value);
 
 }  // namespace edgewise

@@ -9,7 +9,7 @@
 #include "edgewise/base/files/manifest.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/convert/neutral_settings.h"
-#include "edgewise/convert/yaml.h"
+#include "edgewise/convert/yaml_settings.h"
 
 namespace edgewise {
 namespace {

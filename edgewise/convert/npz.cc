@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "edgewise/base/config/fields.h"
+#include "edgewise/base/config/range.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/convert/byte_reader.h"
 #include "edgewise/convert/zip_archive.h"

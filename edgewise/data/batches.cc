@@ -5,50 +5,23 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <tuple>
 #include <utility>
 
 #include "edgewise/base/background.h"
 #include "edgewise/base/threads.h"
+#include "edgewise/data/random_positions.h"
 
 namespace edgewise {
 namespace {
-
-std::int64_t draw_below(std::int64_t bound, RandomStream& random) {
-  return static_cast<std::int64_t>(random.next_below(static_cast<std::uint64_t>(bound)));
-}
-
-/// Draws uniformly the first of `count` consecutive numbers below `below`.
-std::int64_t draw_first(std::int64_t count, std::int64_t below, RandomStream& random) {
-  return draw_below(below - count + 1, random);
-}
-
-std::vector<std::int64_t> draw_shifted(std::int64_t count, std::int64_t below, RandomStream& random) {
-  std::vector<std::int64_t> drawn(static_cast<std::size_t>(count));
-  std::iota(drawn.begin(), drawn.end(), draw_first(count, below, random));
-  return drawn;
-}
-
-/// Draws a range of random size and position below `below`, and from that range a set of `count` numbers, each set with
-/// equal probability (Knuth, volume 2, algorithm 3.4.2 S).
-std::vector<std::int64_t> draw_spread(std::int64_t count, std::int64_t below, RandomStream& random) {
-  const std::int64_t range = count + draw_below(below - count + 1, random);
-  const std::int64_t begin = draw_first(range, below, random);
-  std::vector<std::int64_t> drawn;
-  for (std::int64_t i = 0; std::ssize(drawn) < count; ++i) {
-    if (draw_below(range - i, random) < count - std::ssize(drawn)) drawn.push_back(begin + i);
-  }
-  return drawn;
-}
 
 // A pair of a corpus with the smallest allowed weight, 0.001, occurs at least once in this many epochs.
 constexpr std::int64_t kMaxEpochsWithoutPairs = 1001;
 
 /// Makes the random stream of one batch, with another seed than the streams that order an epoch.
 RandomStream make_batch_random(std::uint64_t seed, const BatchPosition& position) {
-  constexpr std::uint64_t kBatchStreams = 0xBA7C;
-  return RandomStream(mix(mix(seed, kBatchStreams), static_cast<std::uint64_t>(position.epoch)),
+  constexpr std::uint64_t kBatchStreamSalt = 0xBA7C;
+  return RandomStream(mix(mix(seed, kBatchStreamSalt), static_cast<std::uint64_t>(position.epoch)),
                       static_cast<std::uint64_t>(position.index));
 }
 
@@ -201,57 +174,6 @@ std::vector<Batch> batches_in_order(std::span<const TokenPair> pairs, const Batc
     batches.push_back(make_batch(pairs.subspan(static_cast<std::size_t>(numbers.front()), numbers.size())));
   }
   return batches;
-}
-
-void draw_positions(Batch& batch, const BatchOptions& options, RandomStream& random) {
-  if (options.positions == TrainingPositions::kCounted) return;
-  const auto draw = options.positions == TrainingPositions::kShifted ? draw_shifted : draw_spread;
-  auto input = batch.input_positions.begin();
-  auto output = batch.output_positions.begin();
-  for (std::size_t i = 0; i < batch.input_lengths.size(); ++i) {
-    const std::int64_t inputs = batch.input_lengths[i];
-    const std::int64_t outputs = batch.output_lengths[i];
-    if (const std::int64_t longer = std::max(inputs, outputs); longer <= options.positions_below) {
-      const std::vector<std::int64_t> drawn = draw(longer, options.positions_below, random);
-      std::copy_n(drawn.begin(), inputs, input);
-      std::copy_n(drawn.begin(), outputs, output);
-    }
-    input += inputs;
-    output += outputs;
-  }
-}
-
-BatchPrefetcher::BatchPrefetcher(BatchStream& stream) : stream_(stream), state_(stream_state()) {}
-
-BatchPrefetcher::~BatchPrefetcher() {
-  if (next_.valid()) next_.wait();
-}
-
-BatchPrefetcher::StreamState BatchPrefetcher::stream_state() const {
-  return {.position = stream_.position(), .batches_per_epoch = stream_.batches_per_epoch()};
-}
-
-void BatchPrefetcher::prefetch() {
-  next_ = run_in_background([this] {
-    const NumThreadsScope one_thread(1);  // the other threads compute with the present batch
-    Batch batch = stream_.next();
-    return Prefetched{.batch = std::move(batch), .state_after = stream_state()};
-  });
-}
-
-Batch BatchPrefetcher::next() {
-  if (!next_.valid()) prefetch();
-  Prefetched next = next_.get();
-  state_ = next.state_after;
-  prefetch();
-  return std::move(next.batch);
-}
-
-void BatchPrefetcher::seek(BatchPosition position) {
-  if (next_.valid()) next_.wait();
-  stream_.seek(position);
-  next_ = {};
-  state_ = stream_state();
 }
 
 }  // namespace edgewise

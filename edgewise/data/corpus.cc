@@ -12,7 +12,7 @@
 #include "edgewise/base/error.h"
 #include "edgewise/base/memory.h"
 #include "edgewise/base/random.h"
-#include "edgewise/text/corpus/text_blocks.h"
+#include "edgewise/text/corpus/indexed_text.h"
 
 namespace edgewise {
 namespace {

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "edgewise/data/encode.h"
+#include "edgewise/data/encoded_text.h"
 #include "edgewise/options/data_options.h"
 #include "edgewise/text/corpus/parallel_text.h"
 

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "edgewise/base/config/fields.h"
+#include "edgewise/base/config/range.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/utf8.h"
 

@@ -4,7 +4,8 @@
 #include <cstdlib>
 #include <limits>
 
-#include "edgewise/base/config/fields.h"
+#include "edgewise/base/config/range.h"
+#include "edgewise/base/error.h"
 #include "edgewise/base/utf8.h"
 
 namespace edgewise {

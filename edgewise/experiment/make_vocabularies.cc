@@ -15,7 +15,7 @@
 #include "edgewise/distributed/agreement.h"
 #include "edgewise/distributed/process_group.h"
 #include "edgewise/text/vocabulary/sentence_case.h"
-#include "edgewise/text/vocabulary/vocabulary_file.h"
+#include "edgewise/text/vocabulary/vocabulary_names.h"
 #include "edgewise/translate/model_files.h"
 
 namespace edgewise {
@@ -51,7 +51,7 @@ Vocabularies with_cases(Vocabularies vocabularies, Cases cases) {
 
 /// Throws Error if a model with these vocabularies could not be read again.
 void check_sizes(const VocabularySection& options, const Vocabularies& vocabularies) {
-  for (const auto& [name, bytes] : vocabulary_files(vocabularies, options.shared)) {
+  for (const auto& [name, bytes] : serialize_vocabularies(vocabularies, options.shared)) {
     check(bytes.size() <= kMaxVocabularyBytes,
           "build_vocabulary: {} has {} bytes, needs at most {}; set vocabulary.size or vocabulary.sentences", name,
           bytes.size(), kMaxVocabularyBytes);
@@ -136,7 +136,7 @@ Vocabularies share_vocabularies(ProcessGroup& processes, bool is_shared, const s
   if (processes.size() == 1) return vocabularies;
   std::vector<std::string> strings;  // a name, the bytes of its file, the next name, …
   if (processes.rank() == 0) {
-    for (const auto& [name, bytes] : vocabulary_files(vocabularies, is_shared)) {
+    for (const auto& [name, bytes] : serialize_vocabularies(vocabularies, is_shared)) {
       strings.push_back(name);
       strings.push_back(bytes);
     }
@@ -190,7 +190,7 @@ std::string describe_unused_options(const VocabularySection& options) {
 void write_vocabularies(const fs::path& directory, const Vocabularies& vocabularies, bool is_shared,
                         std::string_view caller) {
   DirectoryWriter writer(directory, caller);
-  for (const auto& [name, bytes] : vocabulary_files(vocabularies, is_shared)) writer.write(name, bytes);
+  for (const auto& [name, bytes] : serialize_vocabularies(vocabularies, is_shared)) writer.write(name, bytes);
   writer.commit();
 }
 

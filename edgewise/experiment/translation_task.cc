@@ -40,7 +40,8 @@ Validation TranslationTask::validate(const StopRequest& stop) {
 }
 
 std::map<std::string, std::string> TranslationTask::model_files() {
-  std::map<std::string, std::string> files = vocabulary_files(model_.vocabularies, model_.experiment.vocabulary.shared);
+  std::map<std::string, std::string> files =
+      serialize_vocabularies(model_.vocabularies, model_.experiment.vocabulary.shared);
   files[std::string(kConfigFile)] = to_toml(model_.experiment, TomlComments::kHelp);
   return files;
 }

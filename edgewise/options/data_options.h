@@ -119,7 +119,7 @@ inline void check_files(const DataOptions& options, std::string_view caller) {
         caller, files, corpora);
 }
 
-/// Positions of the tokens of a training pair; draw_positions (data/batches.h) gives the reason to draw them at random.
+/// Positions of the tokens of a training pair; data/random_positions.h gives the reason to draw them at random.
 enum class TrainingPositions { kCounted, kShifted, kSpread };
 
 inline constexpr auto enum_names(TrainingPositions) {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "edgewise/base/config/config.h"
+#include "edgewise/base/config/option_rules.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/device/choose_gpu.h"

@@ -11,7 +11,7 @@
 
 namespace edgewise {
 
-/// Learning rate schedules; train/schedule.h has the formulas.
+/// Learning rate schedules; train/learning_rate_schedule.h has the formulas.
 enum class ScheduleKind { kConstant, kNoam, kInverseSqrt, kLinear, kCosine, kPlateau };
 
 inline constexpr auto enum_names(ScheduleKind) {

@@ -13,7 +13,7 @@
 #include "edgewise/pictures/sentence_steps.h"
 #include "edgewise/text/corpus/line_reader.h"
 #include "edgewise/viz/animation.h"
-#include "edgewise/viz/charts.h"
+#include "edgewise/viz/bar_chart.h"
 #include "edgewise/viz/page.h"
 #include "edgewise/viz/ponder_picture.h"
 

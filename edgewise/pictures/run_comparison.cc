@@ -9,7 +9,7 @@
 
 #include "edgewise/base/escape_html.h"
 #include "edgewise/base/files/json.h"
-#include "edgewise/viz/charts.h"
+#include "edgewise/viz/line_chart.h"
 #include "edgewise/viz/page.h"
 #include "edgewise/viz/palette.h"
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "edgewise/base/config/config.h"
+#include "edgewise/base/config/option_rules.h"
 #include "edgewise/base/error.h"
 
 namespace edgewise {

@@ -5,7 +5,7 @@
 #include <sstream>
 #include <utility>
 
-#include "edgewise/base/config/fields.h"
+#include "edgewise/base/config/range.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/sha256.h"
 #include "edgewise/base/utf8.h"

@@ -5,7 +5,7 @@
 #include <boost/asio/ip/address.hpp>
 
 #include "edgewise/base/ascii.h"
-#include "edgewise/base/config/fields.h"
+#include "edgewise/base/config/range.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/utf8.h"
 

@@ -12,7 +12,7 @@
 
 #include "edgewise/server/http.h"
 #include "edgewise/server/http_exchange.h"
-#include "edgewise/server/http_messages.h"
+#include "edgewise/server/http_request_reader.h"
 #include "edgewise/server/http_streams.h"
 
 namespace edgewise {

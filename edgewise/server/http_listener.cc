@@ -19,7 +19,7 @@
 #include <system_error>
 #include <utility>
 
-#include "edgewise/base/config/fields.h"
+#include "edgewise/base/config/range.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/utf8.h"
 

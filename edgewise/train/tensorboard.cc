@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "edgewise/ops/optimiser.h"
-#include "edgewise/train/metrics.h"
+#include "edgewise/train/metrics_file.h"
 
 namespace edgewise {
 namespace {

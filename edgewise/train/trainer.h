@@ -69,7 +69,7 @@ class Trainer {
   /// anyway; the model may become RUN/best. A longer run would not validate at that step. Therefore resume() discards
   /// this validation and its model, and the resumed run gives the bits of the longer run. If a step's batches cannot be
   /// read, saves the state before the step and throws their Error. A failed write is a warning and is tried again at
-  /// the next save (run_files.h). Throws Error when the run directory holds a run and resume() was not called,
+  /// the next save (snapshot_writer.h). Throws Error when the run directory holds a run and resume() was not called,
   /// when another process trains there, when the disk has too little space for the checkpoints, when writes fail
   /// repeatedly, and when the last state cannot be written.
   Outcome run(RunRequests& requests);

@@ -64,8 +64,9 @@ struct StateFile {
     field("metrics_size", state.metrics_size, "size of metrics.jsonl in bytes", count);
     field("validated_step", state.validated_step, "step of the last validation", count);
     field("validations_since_best", state.validations_since_best, "validations after the best", count);
-    field("plateau_cuts", state.plateau.cuts, "cuts of the learning rate so far", count);
-    field("plateau_waits", state.plateau.waits, "validations without improvement since the last cut", count);
+    field("plateau_cuts", state.plateau.num_reductions, "cuts of the learning rate so far", count);
+    field("plateau_waits", state.plateau.num_bad_validations, "validations without improvement since the last cut",
+          count);
     field("has_best", self.has_best, "whether there was a validation");
     field("best_step", state.best_step, "step of the best validation", count);
     field("best", self.best, "the best validation");

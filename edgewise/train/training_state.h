@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "edgewise/data/batches.h"
-#include "edgewise/train/schedule.h"
+#include "edgewise/train/learning_rate_schedule.h"
 #include "edgewise/train/task.h"
 
 namespace edgewise {

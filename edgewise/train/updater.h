@@ -7,16 +7,16 @@
 #include <vector>
 
 #include "edgewise/base/error.h"
+#include "edgewise/data/batch_prefetcher.h"
 #include "edgewise/data/batch_shares.h"
-#include "edgewise/data/batches.h"
 #include "edgewise/distributed/process_group.h"
 #include "edgewise/options/train_options.h"
 #include "edgewise/train/adam.h"
 #include "edgewise/train/flat_parameters.h"
 #include "edgewise/train/gradient_sum.h"
+#include "edgewise/train/learning_rate_schedule.h"
 #include "edgewise/train/rank_reports.h"
 #include "edgewise/train/run_requests.h"
-#include "edgewise/train/schedule.h"
 #include "edgewise/train/task.h"
 
 namespace edgewise {
@@ -73,7 +73,7 @@ class Updater {
   void gather_gradients();
 
   double learning_rate(std::int64_t step) const { return schedule_(step); }
-  Schedule& schedule() { return schedule_; }
+  LearningRateSchedule& schedule() { return schedule_; }
   Adam& adam() { return adam_; }
   const Adam& adam() const { return adam_; }
   const FlatParameters& parameters() const { return parameters_; }
@@ -112,7 +112,7 @@ class Updater {
   GradientSum gradient_sum_;
   std::list<BatchPrefetcher> batches_;  // one for each virtual rank of this process
   BatchProgress progress_;
-  Schedule schedule_;
+  LearningRateSchedule schedule_;
   Adam adam_;
 };
 

@@ -34,7 +34,8 @@ void check_tensors(const ModelFiles& model) {
 void write_with_parameters(const ModelFiles& model, std::string_view parameters,
                            const std::filesystem::path& destination, std::string_view caller) {
   DirectoryWriter writer(destination, caller);
-  for (const auto& [name, bytes] : vocabulary_files(model.codec.vocabularies, model.experiment.vocabulary.shared)) {
+  for (const auto& [name, bytes] :
+       serialize_vocabularies(model.codec.vocabularies, model.experiment.vocabulary.shared)) {
     writer.write(name, bytes);
   }
   writer.write(kConfigFile, model.config);

@@ -101,7 +101,7 @@ void check_same_vocabularies(const std::vector<ModelFiles>& models, const std::s
                              const std::string& first_name, std::string_view caller) {
   const Vocabularies& first = models.front().codec.vocabularies;
   const Vocabularies& other = models.back().codec.vocabularies;
-  check(are_equal(*other.input, *first.input) && are_equal(*other.output, *first.output),
+  check(have_same_files(*other.input, *first.input) && have_same_files(*other.output, *first.output),
         "{}: {} has another vocabulary than {}, needs the same", caller, name, first_name);
 }
 

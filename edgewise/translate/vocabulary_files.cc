@@ -10,7 +10,7 @@
 #include "edgewise/base/error.h"
 #include "edgewise/text/vocabulary/mapped_vocabulary.h"
 #include "edgewise/text/vocabulary/sentence_case.h"
-#include "edgewise/text/vocabulary/vocabulary_file.h"
+#include "edgewise/text/vocabulary/vocabulary_names.h"
 
 namespace edgewise {
 namespace {
@@ -135,12 +135,12 @@ void add_pieces(const Vocabularies& vocabularies, std::map<std::string, std::str
 
 }  // namespace
 
-bool are_equal(const Vocabulary& a, const Vocabulary& b) {
+bool have_same_files(const Vocabulary& a, const Vocabulary& b) {
   return &a == &b || (a.serialize() == b.serialize() && a.serialize_pieces() == b.serialize_pieces() &&
                       a.serialize_case() == b.serialize_case());
 }
 
-std::map<std::string, std::string> vocabulary_files(const Vocabularies& vocabularies, bool is_shared) {
+std::map<std::string, std::string> serialize_vocabularies(const Vocabularies& vocabularies, bool is_shared) {
   std::map<std::string, std::string> files;
   const auto add = [&](std::string_view prefix, const Vocabulary& vocabulary) {
     files[join(is_shared ? "" : prefix, vocabulary.file_name())] = vocabulary.serialize();

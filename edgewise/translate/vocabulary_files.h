@@ -13,10 +13,12 @@
 
 namespace edgewise {
 
-// Files of the vocabularies in a model or vocabulary directory: vocabulary.txt, vocabulary.model or vocabulary.json,
-// after the prefix of its side, or without prefix if both sides share a vocabulary. The pieces.model of a
-// vocabulary.json has the prefix of its side unless both sides have the same. A side that changes capitals before it
-// splits a sentence into tokens also has a case.txt, always after the prefix of the side.
+// The vocabularies of a directory are in these files. PREFIX is input_ or output_; it is left out for a file that both
+// sides share.
+//
+//     PREFIXvocabulary.txt, .model or .json   the tokens of a side
+//     PREFIXpieces.model                      the SentencePiece model that a vocabulary.json may need
+//     PREFIXcase.txt                          how a side treats capitals; its prefix is never left out
 inline constexpr std::string_view kInputPrefix = "input_";
 inline constexpr std::string_view kOutputPrefix = "output_";
 
@@ -28,17 +30,17 @@ struct Vocabularies {
   std::shared_ptr<const Vocabulary> output;
 };
 
-/// Returns whether two vocabularies have the same files.
-bool are_equal(const Vocabulary& a, const Vocabulary& b);
+/// Returns whether two vocabularies have the same files, apart from prefixes.
+bool have_same_files(const Vocabulary& a, const Vocabulary& b);
 
-/// Returns the bytes of each file by its name.
-std::map<std::string, std::string> vocabulary_files(const Vocabularies& vocabularies, bool is_shared);
+/// Returns the bytes of each file by its name. `is_shared`: both sides have one vocabulary.
+std::map<std::string, std::string> serialize_vocabularies(const Vocabularies& vocabularies, bool is_shared);
 
-/// Parses the files of vocabulary_files, as those of `directory` in messages, which begin with `caller`.
+/// Parses the files of serialize_vocabularies(), as those of `directory` in messages, which begin with `caller`.
 Vocabularies parse_vocabularies(const std::map<std::string, std::string>& bytes, bool is_shared,
                                 const std::filesystem::path& directory, std::string_view caller);
 
-/// Reads the files of vocabulary_files in a directory; error messages begin with `caller`.
+/// Reads the files of serialize_vocabularies() in a directory; error messages begin with `caller`.
 Vocabularies read_vocabularies(const ListedDirectory& files, bool is_shared, std::string_view caller);
 
 }  // namespace edgewise

@@ -6,9 +6,9 @@
 #include <algorithm>
 
 #include "edgewise/base/error.h"
-#include "edgewise/viz/attention_maps.h"
 #include "edgewise/viz/axis.h"
-#include "edgewise/viz/charts.h"
+#include "edgewise/viz/heat_map.h"
+#include "edgewise/viz/line_chart.h"
 #include "edgewise/viz/palette.h"
 
 namespace edgewise {

@@ -8,7 +8,7 @@
 #include <cstddef>
 
 #include "edgewise/base/escape_html.h"
-#include "edgewise/viz/attention_maps.h"
+#include "edgewise/viz/heat_map.h"
 
 namespace edgewise::python {
 namespace {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "edgewise/data/batch_prefetcher.h"
+
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
 #include <memory>
 
 #include "edgewise/base/error.h"
-#include "edgewise/data/batches.h"
 
 namespace edgewise {
 namespace {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "edgewise/data/encoded_text.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -7,7 +9,6 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/data/batches.h"
-#include "edgewise/data/encode.h"
 
 namespace edgewise {
 namespace {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "edgewise/data/random_positions.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -8,8 +10,6 @@
 #include <map>
 #include <span>
 #include <vector>
-
-#include "edgewise/data/batches.h"
 
 namespace edgewise {
 namespace {

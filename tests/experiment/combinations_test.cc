@@ -10,7 +10,7 @@
 #include <set>
 
 #include "edgewise/base/config/config.h"
-#include "edgewise/data/encode.h"
+#include "edgewise/data/encoded_text.h"
 #include "edgewise/experiment/make_vocabularies.h"
 #include "edgewise/experiment/translation_task.h"
 #include "edgewise/models/transformer.h"

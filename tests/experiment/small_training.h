@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "edgewise/data/encode.h"
+#include "edgewise/data/encoded_text.h"
 #include "edgewise/experiment/make_vocabularies.h"
 #include "edgewise/experiment/translation_task.h"
 #include "edgewise/train/updater.h"

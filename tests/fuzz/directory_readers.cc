@@ -17,7 +17,7 @@ void read_model(std::string_view bytes) {
   accept_errors([&] {
     const ModelFiles files = read_model_files(folder.path(), "fuzz");
     require(files.experiment.model.input_vocabulary == files.codec.vocabularies.input->size());
-    require(!vocabulary_files(files.codec.vocabularies, files.experiment.vocabulary.shared).empty());
+    require(!serialize_vocabularies(files.codec.vocabularies, files.experiment.vocabulary.shared).empty());
   });
 }
 

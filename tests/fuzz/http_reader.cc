@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "edgewise/base/ascii.h"
-#include "edgewise/server/http_messages.h"
+#include "edgewise/server/http_request_reader.h"
 #include "edgewise/server/http_shared.h"
 #include "edgewise/server/http_streams.h"
 #include "edgewise/server/http_syntax.h"

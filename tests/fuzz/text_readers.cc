@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "edgewise/base/utf8.h"
+#include "edgewise/text/corpus/indexed_text.h"
 #include "edgewise/text/corpus/line_reader.h"
 #include "edgewise/text/corpus/parallel_text.h"
-#include "edgewise/text/corpus/text_blocks.h"
 #include "edgewise/text/vocabulary/mapped_vocabulary.h"
 #include "edgewise/text/vocabulary/sentence_case.h"
 #include "edgewise/text/vocabulary/sentence_frame.h"

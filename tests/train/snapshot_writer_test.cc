@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "edgewise/train/snapshot_writer.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,7 +11,6 @@
 #include "edgewise/base/files/file_system.h"
 #include "edgewise/base/files/files.h"
 #include "edgewise/base/files/manifest.h"
-#include "edgewise/train/run_files.h"
 #include "tests/train/run_folder.h"
 
 namespace edgewise {

@@ -80,44 +80,44 @@ TEST_F(VocabularyFiles, OfTwoModelsForOneListOfTokensAreReadAgain) {
   const auto tokens = index_of_pieces();
   const Vocabularies written = {make_mapped_vocabulary(tokens, input_pieces()),
                                 make_mapped_vocabulary(tokens, output_pieces())};
-  const Files files = vocabulary_files(written, true);
+  const Files files = serialize_vocabularies(written, true);
   EXPECT_THAT(names_of(files), ElementsAre("input_pieces.model", "output_pieces.model", "vocabulary.json"));
 
   const Vocabularies found = write_and_read(files, true);
 
-  EXPECT_TRUE(are_equal(*found.input, *written.input));
-  EXPECT_TRUE(are_equal(*found.output, *written.output));
-  EXPECT_FALSE(are_equal(*found.input, *found.output));
+  EXPECT_TRUE(have_same_files(*found.input, *written.input));
+  EXPECT_TRUE(have_same_files(*found.output, *written.output));
+  EXPECT_FALSE(have_same_files(*found.input, *found.output));
   EXPECT_EQ(found.input->encode("the river"), written.input->encode("the river"));
   EXPECT_EQ(found.output->encode("der Fluss"), written.output->encode("der Fluss"));
 }
 
 TEST_F(VocabularyFiles, OfOneModelForBothSidesAreWrittenAndReadOnce) {
   const auto both = make_mapped_vocabulary(index_of_pieces(), input_pieces());
-  const Files files = vocabulary_files({both, both}, true);
+  const Files files = serialize_vocabularies({both, both}, true);
   EXPECT_THAT(names_of(files), ElementsAre("pieces.model", "vocabulary.json"));
 
   const Vocabularies found = write_and_read(files, true);
 
   EXPECT_EQ(found.input, found.output);
-  EXPECT_TRUE(are_equal(*found.input, *both));
+  EXPECT_TRUE(have_same_files(*found.input, *both));
 }
 
 TEST_F(VocabularyFiles, OfSeparateListsAreReadAgain) {
   const Vocabularies written = {make_mapped_vocabulary(index_of_pieces(), input_pieces()),
                                 vocabulary_of(list_of_words({"a", "b"}))};
-  const Files files = vocabulary_files(written, false);
+  const Files files = serialize_vocabularies(written, false);
   EXPECT_THAT(names_of(files), ElementsAre("input_pieces.model", "input_vocabulary.json", "output_vocabulary.json"));
 
   const Vocabularies found = write_and_read(files, false);
 
-  EXPECT_TRUE(are_equal(*found.input, *written.input));
-  EXPECT_TRUE(are_equal(*found.output, *written.output));
+  EXPECT_TRUE(have_same_files(*found.input, *written.input));
+  EXPECT_TRUE(have_same_files(*found.output, *written.output));
 }
 
 TEST_F(VocabularyFiles, OfTokensNeedNoModel) {
   const auto both = vocabulary_of(list_of_words({"a", "b"}));
-  Files files = vocabulary_files({both, both}, true);
+  Files files = serialize_vocabularies({both, both}, true);
   EXPECT_THAT(names_of(files), ElementsAre("vocabulary.json"));
   EXPECT_EQ(write_and_read(files, true).output->encode("b a"), both->encode("b a"));
 
@@ -128,7 +128,7 @@ TEST_F(VocabularyFiles, OfTokensNeedNoModel) {
 
 TEST_F(VocabularyFiles, AreRefusedIfAModelIsMissingTwiceThereOrDamaged) {
   const auto both = make_mapped_vocabulary(index_of_pieces(), input_pieces());
-  const Files files = vocabulary_files({both, both}, true);
+  const Files files = serialize_vocabularies({both, both}, true);
 
   Files missing = files;
   missing.erase("pieces.model");

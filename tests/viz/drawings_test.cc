@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 
-#include "edgewise/viz/charts.h"
+#include "edgewise/viz/bar_chart.h"
 #include "edgewise/viz/palette.h"
 #include "edgewise/viz/ponder_picture.h"
 #include "edgewise/viz/signal_picture.h"

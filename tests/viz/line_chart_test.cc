@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "edgewise/viz/line_chart.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -7,7 +9,6 @@
 #include <cmath>
 #include <regex>
 
-#include "edgewise/viz/charts.h"
 #include "edgewise/viz/page.h"
 #include "edgewise/viz/palette.h"
 #include "edgewise/viz/svg.h"

@@ -6,7 +6,7 @@
 #include <ctime>
 #include <limits>
 
-#include "edgewise/base/files/temporary.h"
+#include "edgewise/base/files/unfinished_files.h"
 
 namespace edgewise {
 namespace {

@@ -7,7 +7,7 @@
 #include "edgewise/apps/runtime/standard_streams.h"
 #include "edgewise/apps/runtime/translate_command.h"
 #include "edgewise/apps/runtime/translation_lines.h"
-#include "edgewise/base/config/fields.h"
+#include "edgewise/base/config/range.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/text/corpus/line_reader.h"

@@ -24,6 +24,7 @@
 #include "edgewise/base/config/config.h"
 #include "edgewise/base/config/fields.h"
 #include "edgewise/base/files/file_system.h"
+#include "edgewise/base/utf8.h"
 #include "edgewise/server/translation_server.h"
 
 namespace edgewise {

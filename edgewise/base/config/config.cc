@@ -19,6 +19,7 @@
 #include "edgewise/base/config/field_text.h"
 #include "edgewise/base/config/nearest_name.h"
 #include "edgewise/base/config/toml_key_depth.h"
+#include "edgewise/base/utf8.h"
 
 namespace edgewise::detail {
 namespace {

@@ -8,6 +8,7 @@
 
 #include "edgewise/base/files/manifest.h"
 #include "edgewise/base/files/temporary.h"
+#include "edgewise/base/files/unfinished_files.h"
 
 // Writes directories with a manifest.json (models, checkpoints). A reader finds a complete directory or none.
 

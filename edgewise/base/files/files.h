@@ -15,6 +15,7 @@
 #include "edgewise/base/error.h"
 #include "edgewise/base/files/file_system.h"
 #include "edgewise/base/files/temporary.h"
+#include "edgewise/base/files/unfinished_files.h"
 
 // Errors begin with `caller`, the function that the user called: "write_model: run/config.toml: Permission denied".
 

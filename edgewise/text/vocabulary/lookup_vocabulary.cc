@@ -9,7 +9,7 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/utf8.h"
-#include "edgewise/text/vocabulary/vocabulary_file.h"
+#include "edgewise/text/vocabulary/lookup_file.h"
 
 namespace edgewise {
 namespace {
@@ -106,7 +106,7 @@ class LookupVocabulary final : public Vocabulary {
   VocabularyKind kind() const override { return kind_; }
   std::int64_t size() const override { return static_cast<std::int64_t>(tokens_.size()); }
   bool separates_punctuation() const override { return preprocessing_.separate_punctuation; }
-  std::string serialize() const override { return write_vocabulary_file({kind_, preprocessing_, tokens_}); }
+  std::string serialize() const override { return write_lookup_file({kind_, preprocessing_, tokens_}); }
 
  private:
   std::vector<std::int64_t> encode_text(std::string_view sentence) const override {
@@ -212,7 +212,7 @@ std::shared_ptr<const Vocabulary> build_lookup_vocabulary(const std::vector<std:
 }
 
 std::shared_ptr<const Vocabulary> parse_lookup_vocabulary(std::string_view bytes, std::string_view name) {
-  VocabularyFile file = parse_vocabulary_file(bytes, name);
+  LookupFile file = parse_lookup_file(bytes, name);
   return std::make_shared<LookupVocabulary>(file.kind, file.preprocessing, std::move(file.tokens));
 }
 

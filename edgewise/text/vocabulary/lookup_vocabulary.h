@@ -46,7 +46,7 @@ struct TextPreprocessing {
 std::shared_ptr<const Vocabulary> build_lookup_vocabulary(const std::vector<std::span<const std::string>>& sides,
                                                           const VocabularyOptions& options);
 
-/// Parses the text of vocabulary.txt, which is called `name` in errors (vocabulary_file.h).
+/// Parses the text of vocabulary.txt, which is called `name` in errors (lookup_file.h).
 std::shared_ptr<const Vocabulary> parse_lookup_vocabulary(std::string_view bytes, std::string_view name);
 
 }  // namespace edgewise

@@ -18,7 +18,7 @@
 #include "edgewise/text/vocabulary/sentencepiece_check.h"
 #include "edgewise/text/vocabulary/sentencepiece_vocabulary.h"
 #include "edgewise/text/vocabulary/token_list.h"
-#include "edgewise/text/vocabulary/vocabulary_file.h"
+#include "edgewise/text/vocabulary/vocabulary_names.h"
 
 namespace edgewise {
 namespace {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "edgewise/base/files/unfinished_files.h"
+
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,7 +14,6 @@
 #include "edgewise/base/files/directory.h"
 #include "edgewise/base/files/file_system.h"
 #include "edgewise/base/files/files.h"
-#include "edgewise/base/files/temporary.h"
 #include "tests/base/support.h"
 
 namespace edgewise {

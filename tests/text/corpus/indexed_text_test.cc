@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "edgewise/text/corpus/indexed_text.h"
+
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +11,6 @@
 #include <thread>
 #include <vector>
 
-#include "edgewise/text/corpus/text_blocks.h"
 #include "tests/text/compression.h"
 #include "tests/text/text_testing.h"
 

@@ -178,7 +178,7 @@ TEST(Vocabulary, ErrorsNameTokensOutsideTheVocabulary) {
             "encode: sentence has a byte at 2 that is not UTF-8, needs UTF-8");
 }
 
-TEST(VocabularyFile, ParseChecksEachLine) {
+TEST(LookupFile, ParseChecksEachLine) {
   EXPECT_EQ(error_of_vocabulary(kHeader + kSpecialLines + "a\n"), "no error");
   EXPECT_EQ(error_of_vocabulary(""), "load_vocabulary: vocabulary.txt is empty, needs a vocabulary");
   EXPECT_EQ(error_of_vocabulary("a\nb\n"), "load_vocabulary: vocabulary.txt:1 has \"a\", needs #edgewise-vocabulary");
@@ -216,7 +216,7 @@ TEST(VocabularyFile, ParseChecksEachLine) {
             "load_vocabulary: vocabulary.txt:6 has \"a b\", needs a word without white space");
 }
 
-TEST(VocabularyFile, ParseChecksTheHeader) {
+TEST(LookupFile, ParseChecksTheHeader) {
   auto with = [](std::string_view from, std::string_view to) {
     std::string bytes = kHeader + kSpecialLines + "ab\n";
     return error_of_vocabulary(bytes.replace(bytes.find(from), from.size(), to));
@@ -240,7 +240,7 @@ TEST(VocabularyFile, ParseChecksTheHeader) {
             "load_vocabulary: vocabulary.txt has 4 tokens, needs more than the four special ones");
 }
 
-TEST(VocabularyFile, ParseRejectsOrAcceptsCorruptBytesWithoutCrashing) {
+TEST(LookupFile, ParseRejectsOrAcceptsCorruptBytesWithoutCrashing) {
   const Lines sentences = {"Un corpus de quelques mots, écrits à la main."};
   const std::string bytes = build_vocabulary({sentences})->serialize();
   for (std::size_t i = 0; i < bytes.size(); ++i) {

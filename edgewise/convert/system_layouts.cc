@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/convert/known_layouts.h"
+#include "edgewise/convert/system_layouts.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 namespace edgewise {
 namespace {
 
-/// Collects the tensors of a model part by part. A derived class names the tensors of one system.
+/// Collects the tensors of a model part by part. A derived class names the tensors of another system.
 class LayoutBuilder {
  public:
   explicit LayoutBuilder(const TransformerOptions& options) : options_(options) {}
@@ -111,7 +111,8 @@ class Ctranslate2Layout : public LayoutBuilder {
 
 class HuggingFaceLayout : public LayoutBuilder {
  public:
-  HuggingFaceLayout(const TransformerOptions& options, const HuggingFaceEmbeddings& embeddings, bool has_output_bias)
+  HuggingFaceLayout(const TransformerOptions& options, const HuggingFaceEmbeddingNames& embeddings,
+                    bool has_output_bias)
       : LayoutBuilder(options), embeddings_(embeddings), has_output_bias_(has_output_bias) {}
 
  private:
@@ -156,7 +157,7 @@ class HuggingFaceLayout : public LayoutBuilder {
     add("model.decoder.embed_positions.weight", {"output_positions.weight"});
   }
 
-  const HuggingFaceEmbeddings& embeddings_;
+  const HuggingFaceEmbeddingNames& embeddings_;
   bool has_output_bias_;
 };
 
@@ -220,7 +221,7 @@ std::vector<TensorLayout> ctranslate2_layout(const TransformerOptions& options) 
 }
 
 std::vector<TensorLayout> hugging_face_layout(const TransformerOptions& options,
-                                              const HuggingFaceEmbeddings& embeddings, bool has_output_bias) {
+                                              const HuggingFaceEmbeddingNames& embeddings, bool has_output_bias) {
   return HuggingFaceLayout(options, embeddings, has_output_bias).run();
 }
 

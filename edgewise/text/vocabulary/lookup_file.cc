@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/text/vocabulary/vocabulary_file.h"
+#include "edgewise/text/vocabulary/lookup_file.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -9,7 +9,6 @@
 #include <iterator>
 #include <optional>
 #include <unordered_map>
-#include <utility>
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/utf8.h"
@@ -58,7 +57,7 @@ std::optional<std::string> unescape(std::string_view text) {
   return escape(token) == text ? std::optional(token) : std::nullopt;
 }
 
-std::string header_of(const VocabularyFile& file) {
+std::string header_of(const LookupFile& file) {
   return fmt::format("{} {} kind={} size={} separate_punctuation={} marks={}", kVocabularyMagic, kFormat,
                      file.kind == VocabularyKind::kWords ? "words" : "characters", file.tokens.size(),
                      file.preprocessing.separate_punctuation,
@@ -150,7 +149,7 @@ std::string parse_token(std::string_view line, VocabularyKind kind, const std::s
 }
 
 /// Writes the header's fields to `file`, and returns the number of tokens.
-std::size_t parse_header(std::string_view header, std::string_view name, VocabularyFile& file) {
+std::size_t parse_header(std::string_view header, std::string_view name, LookupFile& file) {
   check(header.starts_with(kVocabularyMagic), "{}: {}:1 has {}, needs {}", kFileCaller, name, quote(header),
         kVocabularyMagic);
   HeaderFields fields(header, name);
@@ -161,7 +160,7 @@ std::size_t parse_header(std::string_view header, std::string_view name, Vocabul
   return size;
 }
 
-void parse_tokens(Lines& lines, std::string_view name, std::size_t num_lines, VocabularyFile& file) {
+void parse_tokens(Lines& lines, std::string_view name, std::size_t num_lines, LookupFile& file) {
   file.tokens.reserve(num_lines);  // so that the views below stay valid
   std::unordered_map<std::string_view, std::int64_t> line_of;
   while (!lines.is_at_end()) {
@@ -187,16 +186,16 @@ void parse_tokens(Lines& lines, std::string_view name, std::size_t num_lines, Vo
 
 }  // namespace
 
-std::string write_vocabulary_file(const VocabularyFile& file) {
+std::string write_lookup_file(const LookupFile& file) {
   std::string text = header_of(file) + '\n';
   for (const std::string& token : file.tokens) text += escape(token) + '\n';
   return text;
 }
 
-VocabularyFile parse_vocabulary_file(std::string_view bytes, std::string_view name) {
+LookupFile parse_lookup_file(std::string_view bytes, std::string_view name) {
   check(!bytes.empty(), "{}: {} is empty, needs a vocabulary", kFileCaller, name);
   Lines lines(bytes, name);
-  VocabularyFile file;
+  LookupFile file;
   const std::string_view header = lines.next();
   const std::size_t size = parse_header(header, name, file);
   parse_tokens(lines, name, static_cast<std::size_t>(std::ranges::count(bytes, '\n')), file);
@@ -207,19 +206,6 @@ VocabularyFile parse_vocabulary_file(std::string_view bytes, std::string_view na
   check(header == header_of(file), "{}: {}:1 has more than its fields, needs \"{}\"", kFileCaller, name,
         header_of(file));
   return file;
-}
-
-std::string only_vocabulary_file(std::string_view prefix, const std::function<bool(const std::string& name)>& has,
-                                 std::string_view where_has) {
-  std::vector<std::string> found;
-  for (const std::string_view file : kVocabularyFiles) {
-    std::string name = fmt::format("{}{}", prefix, file);
-    if (has(name)) found.push_back(std::move(name));
-  }
-  check(!found.empty(), "{} none of {}{}, {}{} and {}{}, needs one of them", where_has, prefix, kLookupFile, prefix,
-        kSentencePieceFile, prefix, kMappedFile);
-  check(found.size() == 1, "{} {}, needs one of them", where_has, fmt::join(found, " and "));
-  return found.front();
 }
 
 }  // namespace edgewise

@@ -9,8 +9,8 @@ namespace edgewise {
 
 /// The state of the plateau schedule.
 struct PlateauState {
-  std::int64_t cuts = 0;   // multiplications of the rate by plateau_factor
-  std::int64_t waits = 0;  // validations since the last best validation or cut
+  std::int64_t num_reductions = 0;       // multiplications of the rate by plateau_factor
+  std::int64_t num_bad_validations = 0;  // validations since the last improvement or reduction
 
   bool operator==(const PlateauState&) const = default;
 };
@@ -23,20 +23,20 @@ struct PlateauState {
 ///     cosine        learning_rate · step / warmup; after the warm-up
 ///                   min_learning_rate + (learning_rate - min_learning_rate) · (1 - cos(pi · rest)) / 2
 ///                   (Loshchilov and Hutter 2017, without restarts)
-///     plateau       min(1, step / warmup) · max(min_learning_rate, learning_rate · plateau_factor^cuts)
+///     plateau       min(1, step / warmup) · max(min_learning_rate, learning_rate · plateau_factor^num_reductions)
 ///     constant      learning_rate · min(1, step / warmup)
 ///
 /// where rest = (steps + 1 - step) / (steps + 1 - warmup), which is above 0 at the last step. Names other than step,
-/// size and cuts are options (TrainOptions). `cuts` (PlateauState) grows by 1 after plateau_patience successive
-/// validations of which none is the best so far.
-class Schedule {
+/// size and num_reductions are options (TrainOptions). num_reductions (PlateauState) grows by 1 when
+/// plateau_patience successive validations have not improved on the best one.
+class LearningRateSchedule {
  public:
   /// `size` is the size of a node's state. Throws Error as check_schedule does, and for noam with a size below 1.
-  Schedule(const TrainOptions& options, std::int64_t size);
+  LearningRateSchedule(const TrainOptions& options, std::int64_t size);
 
   double operator()(std::int64_t step) const;
 
-  /// Counts a validation for the plateau schedule; `is_best`: it is the best validation so far.
+  /// Updates the plateau schedule after a validation. `is_best`: the validation is the best so far.
   void add_validation(bool is_best);
 
   const PlateauState& plateau() const { return plateau_; }
@@ -49,7 +49,7 @@ class Schedule {
   double plateau_rate() const;
 
   TrainOptions options_;
-  double scale_;  // factor · size^-0.5, for the Noam schedule
+  double noam_scale_;  // factor · size^-0.5
   double warmup_;
   PlateauState plateau_;
 };

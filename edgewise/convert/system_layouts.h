@@ -13,16 +13,16 @@ namespace edgewise {
 std::vector<TensorLayout> ctranslate2_layout(const TransformerOptions& options);
 
 /// Names of the tensors with the embeddings. Tied tables have one name.
-struct HuggingFaceEmbeddings {
+struct HuggingFaceEmbeddingNames {
   std::string input = "model.shared.weight";
   std::string output = "model.shared.weight";
   std::string projection = "model.shared.weight";
 };
 
 /// Returns the tensors of a state dict of MarianMTModel or M2M100ForConditionalGeneration that hold the parameters of a
-/// model.
+/// model. `has_output_bias`: the state dict has the bias of the logits, final_logits_bias.
 std::vector<TensorLayout> hugging_face_layout(const TransformerOptions& options,
-                                              const HuggingFaceEmbeddings& embeddings, bool has_output_bias);
+                                              const HuggingFaceEmbeddingNames& embeddings, bool has_output_bias);
 
 /// Returns the arrays of Marian's npz file that hold the parameters of a model.
 std::vector<TensorLayout> marian_layout(const TransformerOptions& options);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/train/metrics.h"
+#include "edgewise/train/metrics_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
