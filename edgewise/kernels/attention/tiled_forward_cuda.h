@@ -67,7 +67,7 @@ struct TiledForward {
       }
       tile = next;
     }
-    wait_copies<0>();  // of a query without tiles
+    wait_for_copies<0>();  // a query without tiles has no other wait
     store(tiles.first_node(), softmax, out);
   }
 
