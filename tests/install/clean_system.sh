@@ -33,7 +33,7 @@ make_base() {
 # Runs a command in the system while it is not booted.
 inside() {
   systemd-nspawn --quiet --register=no --keep-unit --directory="$root" --resolv-conf=copy-host --pipe \
-    --setenv=DEBIAN_FRONTEND=noninteractive "$@" 2> >(grep -v '^Attempted to remove disk file system' >&2)
+    --setenv=DEBIAN_FRONTEND=noninteractive "$@" 2> >(grep --line-buffered -v '^Attempted to remove disk file system' >&2)
 }
 
 # Installs packages, or files of packages, in the system.
