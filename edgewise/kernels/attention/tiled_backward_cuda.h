@@ -89,11 +89,7 @@ struct TiledQueryGradient {
 
  private:
   EDGEWISE_DEVICE void begin_copy(const Tiles& tiles, const Tile& tile, int stage) const {
-    Shared& shared = shared_memory<Shared>();
-    copy_nodes<kThreads, kHeadSize>(p, p.key, tiles.nodes(tile), shared.key[stage]);
-    copy_nodes<kThreads, kHeadSize>(p, p.value, tiles.nodes(tile), shared.value[stage]);
-    tiles.begin_copy(tile);
-    commit_copies();
+    copy_keys_and_values<kThreads, kHeadSize>(p, tiles, tile, shared_memory<Shared>(), stage);
   }
 
   // Replaces the gradients of weights by those of the scaled products, and stores the gradients of edge biases. `score`

@@ -10,6 +10,16 @@
 
 namespace edgewise::kernels::gpu {
 
+/// Begins to copy the keys and values of a tile, and what `tiles` needs of it, to a stage of shared memory.
+template <int kThreads, int kHeadSize, class Arguments, class Tiles, class Shared>
+EDGEWISE_DEVICE void copy_keys_and_values(const Arguments& p, const Tiles& tiles, const typename Tiles::Tile& tile,
+                                          Shared& shared, int stage) {
+  copy_nodes<kThreads, kHeadSize>(p, p.key, tiles.nodes(tile), shared.key[stage]);
+  copy_nodes<kThreads, kHeadSize>(p, p.value, tiles.nodes(tile), shared.value[stage]);
+  tiles.begin_copy(tile);
+  commit_copies();
+}
+
 /// Attention over the tiles that Edges has, as FlashAttention-2 (Dao 2023) computes it. The layout L divides the
 /// products of a tile among threads: F32Layout, or Bf16Layout on tensor cores. Keys and values pass through shared
 /// memory in tiles of kKeys; the next tile is copied meanwhile.
@@ -73,11 +83,7 @@ struct TiledForward {
 
  private:
   EDGEWISE_DEVICE void begin_copy(const Tiles& tiles, const Tile& tile, int stage) const {
-    Shared& shared = shared_memory<Shared>();
-    copy_nodes<kThreads, kHeadSize>(p, p.key, tiles.nodes(tile), shared.key[stage]);
-    copy_nodes<kThreads, kHeadSize>(p, p.value, tiles.nodes(tile), shared.value[stage]);
-    tiles.begin_copy(tile);
-    commit_copies();
+    copy_keys_and_values<kThreads, kHeadSize>(p, tiles, tile, shared_memory<Shared>(), stage);
   }
 
   // Replaces the products of queries and keys by weights after dropout, and rescales the sums so far.
