@@ -134,7 +134,7 @@ std::unique_ptr<ProcessGroup> meet(Meeting& meeting) {
   const LaunchEnvironment& launch = meeting.launch;
   const milliseconds timeout = meeting.options.connect_timeout;
   try {
-    KeyValueStore store({launch.address, launch.port, "edgewise " + launch.attempt, meeting.time_left(),
+    KeyValueStore store({meeting.ends.there, launch.port, "edgewise " + launch.attempt, meeting.time_left(),
                          meeting.listener.is_open() ? &meeting.listener : nullptr});
     const auto all =
         Registration(store, launch, timeout, meeting.deadline).exchange(meeting.ends, meeting.options.device);

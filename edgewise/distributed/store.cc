@@ -34,12 +34,14 @@ milliseconds time_until(Clock::time_point deadline) {
   return std::max(left, milliseconds(0));
 }
 
-/// Sets `error` to a text if the list is empty.
+/// Sets `error` to a text if the list is empty. Knows localhost also where no hosts file does (RFC 6761, section 6.3).
 AddressList resolve(const std::string& address, int port, std::string& error) {
   addrinfo hints = {};
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* first = nullptr;
-  const int code = ::getaddrinfo(address.c_str(), std::to_string(port).c_str(), &hints, &first);
+  const std::string service = std::to_string(port);
+  int code = ::getaddrinfo(address.c_str(), service.c_str(), &hints, &first);
+  if (code != 0 && address == "localhost") code = ::getaddrinfo(nullptr, service.c_str(), &hints, &first);
   if (code != 0) error = code == EAI_SYSTEM ? error_text(errno) : ::gai_strerror(code);
   return {code == 0 ? first : nullptr, &::freeaddrinfo};
 }

@@ -3,8 +3,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netdb.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -34,6 +38,19 @@ RunningProcess fork_connection(const LaunchEnvironment& launch, const ConnectOpt
     const std::string error = error_of([&] { connect_processes(launch, options); });
     std::fputs(error.c_str(), stdout);
   });
+}
+
+bool has_address(const std::string& host) {
+  addrinfo* first = nullptr;
+  if (::getaddrinfo(host.c_str(), nullptr, nullptr, &first) != 0) return false;
+  ::freeaddrinfo(first);
+  return true;
+}
+
+/// Gives this process a file system with an empty /etc/hosts, or none. Returns false if the user may not do that.
+bool hide_hosts_file() {
+  if (::unshare(CLONE_NEWNS) != 0 || ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return false;
+  return ::mount("/dev/null", "/etc/hosts", nullptr, MS_BIND, nullptr) == 0 || errno == ENOENT;
 }
 
 /// Waits until ranks 0 and 1 have registered in the store that rank 0 serves.
@@ -214,6 +231,7 @@ TEST(ConnectProcesses, ConnectsOverTheHostNameOfThisMachine) {
   const ReservedPort port;
   std::string host(256, '\0');
   ASSERT_EQ(::gethostname(host.data(), host.size()), 0);
+  if (!has_address(host.c_str())) GTEST_SKIP() << "the host name " << host.c_str() << " has no address";
   std::vector<RunningProcess> processes;
   for (std::int64_t rank = 0; rank < 2; ++rank) {
     LaunchEnvironment launch = launch_of(rank, 2, port);
@@ -221,6 +239,22 @@ TEST(ConnectProcesses, ConnectsOverTheHostNameOfThisMachine) {
     launch.local_size = 1;
     launch.local_rank = 0;
     processes.push_back(fork_process([launch] { expect_contract(*connect_processes(launch)); }));
+  }
+  for (RunningProcess& process : processes) expect_success(process);
+}
+
+TEST(ConnectProcesses, ConnectsOverLocalhostWithoutAHostsFile) {
+  RunningProcess trial = fork_process([] { std::puts(hide_hosts_file() ? "hidden" : "refused"); });
+  if (expect_success(trial) == "refused\n") GTEST_SKIP() << "this user may not mount over /etc/hosts";
+  const ReservedPort port;
+  std::vector<RunningProcess> processes;
+  for (std::int64_t rank = 0; rank < 2; ++rank) {
+    LaunchEnvironment launch = launch_of(rank, 2, port);
+    launch.address = "localhost";
+    processes.push_back(fork_process([launch] {
+      EXPECT_TRUE(hide_hosts_file());
+      expect_contract(*connect_processes(launch));
+    }));
   }
   for (RunningProcess& process : processes) expect_success(process);
 }
