@@ -24,19 +24,6 @@ Relation interval_relation(std::int64_t num_sources, std::int64_t num_destinatio
   return Relation::from_intervals(num_sources, std::move(rows));
 }
 
-/// Makes a relation whose row d has the sources that `add_sources(d, sources)` appends.
-template <typename AddSources>
-Relation csr_relation(std::int64_t num_sources, std::int64_t num_destinations, AddSources add_sources) {
-  std::vector<EdgeIndex> row_begin = {0};
-  row_begin.reserve(num_destinations + 1);
-  std::vector<NodeIndex> sources;
-  for (std::int64_t d = 0; d < num_destinations; ++d) {
-    add_sources(d, sources);
-    row_begin.push_back(std::ssize(sources));
-  }
-  return Relation::from_csr(num_sources, std::move(row_begin), std::move(sources)).prefer_intervals();
-}
-
 /// Draws `count` different numbers below `bound`; each set is equally likely (Bentley and Floyd 1987, "A sample of
 /// brilliance").
 std::set<std::uint64_t> draw_distinct(RandomStream random, std::int64_t count, std::int64_t bound) {
@@ -92,7 +79,7 @@ Relation window(std::int64_t num_nodes, const WindowOptions& options) {
     return std::pair(node - back * dilation, node + ahead * dilation + 1);
   };
   if (dilation == 1) return interval_relation(num_nodes, num_nodes, ends);
-  return csr_relation(num_nodes, num_nodes, [&](std::int64_t node, std::vector<NodeIndex>& sources) {
+  return Relation::from_rows(num_nodes, num_nodes, [&](std::int64_t node, std::vector<NodeIndex>& sources) {
     const auto [begin, end] = ends(node);
     for (std::int64_t source = begin;; source += dilation) {
       sources.push_back(static_cast<NodeIndex>(source));
@@ -124,7 +111,7 @@ Relation random_relation(std::int64_t num_sources, std::int64_t num_destinations
   check(in_degree >= 0, "random_relation: in_degree is {}, needs 0 or more", in_degree);
   if (in_degree >= num_sources) return bipartite(num_sources, num_destinations);
 
-  return csr_relation(num_sources, num_destinations, [&](std::int64_t d, std::vector<NodeIndex>& sources) {
+  return Relation::from_rows(num_sources, num_destinations, [&](std::int64_t d, std::vector<NodeIndex>& sources) {
     for (const std::uint64_t source : draw_distinct(RandomStream(seed, d), in_degree, num_sources)) {
       sources.push_back(static_cast<NodeIndex>(source));
     }
@@ -138,7 +125,7 @@ Relation from_mask(std::int64_t num_sources, std::int64_t num_destinations, std:
         "from_mask: mask has {} entries, needs {}, one for each of {} sources at each of {} destinations", mask.size(),
         num_sources * num_destinations, num_sources, num_destinations);
 
-  return csr_relation(num_sources, num_destinations, [&](std::int64_t d, std::vector<NodeIndex>& sources) {
+  return Relation::from_rows(num_sources, num_destinations, [&](std::int64_t d, std::vector<NodeIndex>& sources) {
     for (std::int64_t source = 0; source < num_sources; ++source) {
       if (mask[d * num_sources + source] != 0) sources.push_back(static_cast<NodeIndex>(source));
     }

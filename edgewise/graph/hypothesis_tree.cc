@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/graph/hypothesis_tree.h"
 
-#include <utility>
-
 #include "edgewise/base/checked.h"
 #include "edgewise/base/error.h"
 
@@ -66,19 +64,14 @@ std::vector<std::int64_t> HypothesisTree::path(NodeIndex node) const {
 }
 
 Relation HypothesisTree::ancestors(std::span<const NodeIndex> nodes) const {
-  std::vector<EdgeIndex> row_begin = {0};
-  row_begin.reserve(nodes.size() + 1);
-  std::vector<NodeIndex> sources;
-  for (const NodeIndex node : nodes) {
-    sources.resize(sources.size() + at(node, "ancestors").depth + 1);
-    NodeIndex ancestor = node;
+  return Relation::from_rows(num_nodes(), std::ssize(nodes), [&](std::int64_t row, std::vector<NodeIndex>& sources) {
+    NodeIndex ancestor = nodes[row];
+    sources.resize(sources.size() + at(ancestor, "ancestors").depth + 1);
     for (auto next = sources.rbegin(); ancestor != kRoot; ++next) {
       *next = ancestor;
       ancestor = nodes_[ancestor].parent;
     }
-    row_begin.push_back(std::ssize(sources));
-  }
-  return Relation::from_csr(num_nodes(), std::move(row_begin), std::move(sources)).prefer_intervals();
+  });
 }
 
 Relation HypothesisTree::inputs(std::span<const NodeIndex> nodes, std::span<const Interval> input_intervals,

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <mutex>
 #include <numeric>
-#include <utility>
 
 #include "edgewise/base/error.h"
 #include "edgewise/graph/node_count.h"
@@ -172,16 +171,13 @@ const void* Relation::find_or_make(std::type_index type, const Make& make) const
 }
 
 EdgeList Relation::edges() const {
-  const RelationView rows = view();
   EdgeList list;
   list.sources.reserve(num_edges());
   list.destinations.reserve(num_edges());
-  for (std::int64_t d = 0; d < rows.num_destinations; ++d) {
-    for (EdgeIndex edge = rows.row_begin[d]; edge < rows.row_begin[d + 1]; ++edge) {
-      list.sources.push_back(rows.source(d, edge));
-      list.destinations.push_back(static_cast<NodeIndex>(d));
-    }
-  }
+  for_each_edge(view(), [&](NodeIndex source, NodeIndex destination, EdgeIndex /*edge*/) {
+    list.sources.push_back(source);
+    list.destinations.push_back(destination);
+  });
   return list;
 }
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <typeindex>
+#include <utility>
 #include <vector>
 
 #include "edgewise/graph/relation_view.h"
@@ -38,6 +39,19 @@ class Relation {
 
   /// Row d has the sources `sources[row_begin[d]] … sources[row_begin[d + 1] - 1]`. Equal sources are separate edges.
   static Relation from_csr(std::int64_t num_sources, std::vector<EdgeIndex> row_begin, std::vector<NodeIndex> sources);
+
+  /// Row d has the sources that `append_sources(d, sources)` appends to a list. Has the interval form if possible.
+  template <class AppendSources>
+  static Relation from_rows(std::int64_t num_sources, std::int64_t num_rows, AppendSources append_sources) {
+    std::vector<EdgeIndex> row_begin = {0};
+    row_begin.reserve(static_cast<std::size_t>(num_rows) + 1);
+    std::vector<NodeIndex> sources;
+    for (std::int64_t row = 0; row < num_rows; ++row) {
+      append_sources(row, sources);
+      row_begin.push_back(std::ssize(sources));
+    }
+    return from_csr(num_sources, std::move(row_begin), std::move(sources)).prefer_intervals();
+  }
 
   /// Sorts edges into rows; the edges of a row keep their order. The relation thus numbers the edges otherwise than
   /// `edges`, unless the destinations ascend. O(nodes + edges), a counting sort.

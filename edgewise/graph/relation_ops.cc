@@ -2,7 +2,6 @@
 #include "edgewise/graph/relation_ops.h"
 
 #include <algorithm>
-#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -11,16 +10,6 @@
 
 namespace edgewise {
 namespace {
-
-/// Calls `visit(source, destination, edge)` in the order of the edge numbers.
-template <typename Visit>
-void for_each_edge(const RelationView& rows, Visit visit) {
-  for (std::int64_t d = 0; d < rows.num_destinations; ++d) {
-    for (EdgeIndex edge = rows.row_begin[d]; edge < rows.row_begin[d + 1]; ++edge) {
-      visit(rows.source(d, edge), static_cast<NodeIndex>(d), edge);
-    }
-  }
-}
 
 void check_rows(const Relation& relation, std::span<const NodeIndex> rows, std::string_view function) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -49,16 +38,11 @@ Relation rearrange_rows(const Relation& relation, std::int64_t num_rows, Origina
     return Relation::from_intervals(relation.num_sources(), std::move(intervals));
   }
 
-  std::vector<EdgeIndex> row_begin = {0};
-  row_begin.reserve(num_rows + 1);
-  std::vector<NodeIndex> sources;
-  for (std::int64_t i = 0; i < num_rows; ++i) {
+  return Relation::from_rows(relation.num_sources(), num_rows, [&](std::int64_t i, std::vector<NodeIndex>& sources) {
     if (const auto row = original_row(i)) {
       sources.insert(sources.end(), rows.sources + rows.row_begin[*row], rows.sources + rows.row_begin[*row + 1]);
     }
-    row_begin.push_back(std::ssize(sources));
-  }
-  return Relation::from_csr(relation.num_sources(), std::move(row_begin), std::move(sources)).prefer_intervals();
+  });
 }
 
 /// Returns the union of two intervals if it is an interval, else nothing.
@@ -123,25 +107,6 @@ Relation join_rows(std::span<const Relation> parts, std::int64_t num_sources, st
 
 }  // namespace
 
-ReversedRelation reverse(const Relation& relation) {
-  const RelationView rows = relation.view();
-  std::vector<EdgeIndex> row_begin(rows.num_sources + 1, 0);
-  for_each_edge(rows, [&](NodeIndex source, NodeIndex, EdgeIndex) { ++row_begin[source + 1]; });
-  std::partial_sum(row_begin.begin(), row_begin.end(), row_begin.begin());
-
-  std::vector<EdgeIndex> next(row_begin.begin(), row_begin.end() - 1);
-  std::vector<NodeIndex> sources(relation.num_edges());
-  std::vector<EdgeIndex> original(relation.num_edges());
-  for_each_edge(rows, [&](NodeIndex source, NodeIndex destination, EdgeIndex edge) {
-    const EdgeIndex reversed = next[source]++;
-    sources[reversed] = destination;
-    original[reversed] = edge;
-  });
-  auto reversed =
-      Relation::from_csr(rows.num_destinations, std::move(row_begin), std::move(sources)).prefer_intervals();
-  return {.relation = std::move(reversed), .edge = std::move(original)};
-}
-
 Relation keep_rows(const Relation& relation, std::span<const NodeIndex> rows) {
   check_rows(relation, rows, "keep_rows");
   std::vector<char> is_kept(relation.num_destinations(), 0);
@@ -176,32 +141,25 @@ Relation select_nodes(const Relation& relation, std::span<const NodeIndex> desti
   constexpr NodeIndex kNotSelected = -1;
   std::vector<NodeIndex> new_number(relation.num_sources(), kNotSelected);
   for (std::size_t i = 0; i < sources.size(); ++i) new_number[sources[i]] = static_cast<NodeIndex>(i);
-  std::vector<EdgeIndex> row_begin = {0};
-  std::vector<NodeIndex> kept;
-  for (const NodeIndex destination : destinations) {
-    for (EdgeIndex edge = rows.row_begin[destination]; edge < rows.row_begin[destination + 1]; ++edge) {
-      const NodeIndex number = new_number[rows.sources[edge]];
-      if (number != kNotSelected) kept.push_back(number);
-    }
-    row_begin.push_back(std::ssize(kept));
-  }
-  return Relation::from_csr(std::ssize(sources), std::move(row_begin), std::move(kept)).prefer_intervals();
+  return Relation::from_rows(std::ssize(sources), std::ssize(destinations),
+                             [&](std::int64_t i, std::vector<NodeIndex>& kept) {
+                               const NodeIndex row = destinations[i];
+                               for (EdgeIndex edge = rows.row_begin[row]; edge < rows.row_begin[row + 1]; ++edge) {
+                                 const NodeIndex number = new_number[rows.sources[edge]];
+                                 if (number != kNotSelected) kept.push_back(number);
+                               }
+                             });
 }
 
 Relation keep_edges(const Relation& relation, std::span<const EdgeIndex> edges) {
   const std::vector<EdgeIndex> kept = sort_edges(edges, relation.num_edges(), "keep_edges");
   const RelationView rows = relation.view();
-  std::vector<EdgeIndex> row_begin = {0};
-  row_begin.reserve(rows.num_destinations + 1);
-  std::vector<NodeIndex> sources;
-  sources.reserve(kept.size());
-  for (std::int64_t d = 0; d < rows.num_destinations; ++d) {
-    while (sources.size() < kept.size() && kept[sources.size()] < rows.row_begin[d + 1]) {
-      sources.push_back(rows.source(d, kept[sources.size()]));
-    }
-    row_begin.push_back(std::ssize(sources));
-  }
-  return Relation::from_csr(relation.num_sources(), std::move(row_begin), std::move(sources)).prefer_intervals();
+  return Relation::from_rows(rows.num_sources, rows.num_destinations,
+                             [&](std::int64_t d, std::vector<NodeIndex>& sources) {
+                               while (sources.size() < kept.size() && kept[sources.size()] < rows.row_begin[d + 1]) {
+                                 sources.push_back(rows.source(d, kept[sources.size()]));
+                               }
+                             });
 }
 
 Relation unite(const Relation& a, const Relation& b) {
@@ -210,18 +168,15 @@ Relation unite(const Relation& a, const Relation& b) {
         a.num_sources(), a.num_destinations());
   if (auto intervals = unite_intervals(a, b)) return *std::move(intervals);
 
-  std::vector<EdgeIndex> row_begin = {0};
-  row_begin.reserve(a.num_destinations() + 1);
-  std::vector<NodeIndex> sources;
-  for (std::int64_t d = 0; d < a.num_destinations(); ++d) {
-    append_row(a.view(), d, /*shift=*/0, sources);
-    append_row(b.view(), d, /*shift=*/0, sources);
-    const auto row = sources.begin() + row_begin.back();
-    std::sort(row, sources.end());
-    sources.erase(std::unique(row, sources.end()), sources.end());
-    row_begin.push_back(std::ssize(sources));
-  }
-  return Relation::from_csr(a.num_sources(), std::move(row_begin), std::move(sources)).prefer_intervals();
+  return Relation::from_rows(a.num_sources(), a.num_destinations(),
+                             [&](std::int64_t d, std::vector<NodeIndex>& sources) {
+                               const std::ptrdiff_t begin = std::ssize(sources);
+                               append_row(a.view(), d, /*shift=*/0, sources);
+                               append_row(b.view(), d, /*shift=*/0, sources);
+                               const auto row = sources.begin() + begin;
+                               std::sort(row, sources.end());
+                               sources.erase(std::unique(row, sources.end()), sources.end());
+                             });
 }
 
 Relation join(std::span<const Relation> parts) {

@@ -12,14 +12,6 @@
 
 namespace edgewise {
 
-/// A relation with all edges reversed. Edge r of `relation` is edge `edge[r]` of the original relation; within a row,
-/// the original edge numbers ascend.
-struct ReversedRelation {
-  Relation relation;
-  std::vector<EdgeIndex> edge;
-};
-ReversedRelation reverse(const Relation& relation);
-
 /// Keeps all destinations, but removes the edges of the rows that are not in `rows`. O(destinations) for intervals.
 Relation keep_rows(const Relation& relation, std::span<const NodeIndex> rows);
 

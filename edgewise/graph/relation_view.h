@@ -36,6 +36,16 @@ struct RelationView {
   }
 };
 
+/// Calls `visit(source, destination, edge)` in the order of the edge numbers.
+template <class Visit>
+void for_each_edge(const RelationView& relation, Visit visit) {
+  for (std::int64_t row = 0; row < relation.num_destinations; ++row) {
+    for (EdgeIndex edge = relation.row_begin[row]; edge < relation.row_begin[row + 1]; ++edge) {
+      visit(relation.source(row, edge), static_cast<NodeIndex>(row), edge);
+    }
+  }
+}
+
 /// Returns the rows as intervals if the sources of each row are consecutive, else nothing. O(edges) in the CSR form.
 inline std::optional<std::vector<Interval>> rows_as_intervals(const RelationView& relation) {
   if (relation.intervals != nullptr) {

@@ -21,11 +21,9 @@ std::span<const EdgeIndex> row_begin_of(const RelationView& relation) {
 std::vector<NodeIndex> list_sources(const RelationView& relation) {
   if (relation.sources != nullptr) return {relation.sources, relation.sources + relation.num_edges()};
   std::vector<NodeIndex> sources(static_cast<std::size_t>(relation.num_edges()));
-  for (std::int64_t row = 0; row < relation.num_destinations; ++row) {
-    for (EdgeIndex edge = relation.row_begin[row]; edge < relation.row_begin[row + 1]; ++edge) {
-      sources[static_cast<std::size_t>(edge)] = relation.source(row, edge);
-    }
-  }
+  for_each_edge(relation, [&](NodeIndex source, NodeIndex /*destination*/, EdgeIndex edge) {
+    sources[static_cast<std::size_t>(edge)] = source;
+  });
   return sources;
 }
 

@@ -19,12 +19,10 @@ EdgeIndexTensors::EdgeIndexTensors(const RelationView& relation, at::Device devi
   const at::Tensor host_destination_E = at::empty({relation.num_edges()}, at::kLong);
   auto* const sources = host_source_E.mutable_data_ptr<std::int64_t>();
   auto* const destinations = host_destination_E.mutable_data_ptr<std::int64_t>();
-  for (std::int64_t destination = 0; destination < relation.num_destinations; ++destination) {
-    for (EdgeIndex edge = relation.row_begin[destination]; edge < relation.row_begin[destination + 1]; ++edge) {
-      sources[edge] = relation.source(destination, edge);
-      destinations[edge] = destination;
-    }
-  }
+  for_each_edge(relation, [&](NodeIndex source, NodeIndex destination, EdgeIndex edge) {
+    sources[edge] = source;
+    destinations[edge] = destination;
+  });
   source_E = copy_to_device(host_source_E, device);
   destination_E = copy_to_device(host_destination_E, device);
 }

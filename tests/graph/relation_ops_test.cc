@@ -10,64 +10,11 @@
 
 #include "edgewise/graph/builders.h"
 #include "tests/graph/relations.h"
-#include "tests/support/relation_zoo.h"
 
 namespace edgewise {
 namespace {
 
 using testing::ElementsAre;
-
-TEST(Reverse, ReversesEdgesAndReturnsTheirOriginalNumbers) {
-  const auto [relation, edge] = reverse(Relation::from_csr(3, {0, 2, 4}, {2, 0, 0, 2}));
-
-  EXPECT_EQ(relation.num_sources(), 2);
-  EXPECT_EQ(relation.num_destinations(), 3);
-  EXPECT_THAT(ends_of(relation), ElementsAre(Edge{0, 0}, Edge{1, 0}, Edge{0, 2}, Edge{1, 2}));
-  EXPECT_THAT(edge, ElementsAre(1, 2, 0, 3));
-}
-
-TEST(Reverse, FindsIntervals) {
-  EXPECT_TRUE(has_intervals(reverse(complete(5)).relation));
-  EXPECT_TRUE(has_intervals(reverse(causal(5)).relation));
-  EXPECT_TRUE(has_intervals(reverse(window(9, {.before = 2, .after = 1})).relation));
-}
-
-void expect_is_reverse(const Relation& relation, const ReversedRelation& reversed) {
-  const auto ends = ends_of(relation);
-  const auto reversed_ends = ends_of(reversed.relation);
-  ASSERT_EQ(reversed_ends.size(), ends.size());
-  ASSERT_EQ(reversed.edge.size(), ends.size());
-  for (std::size_t i = 0; i < ends.size(); ++i) {
-    EXPECT_EQ(reversed_ends[i], Edge(ends[reversed.edge[i]].second, ends[reversed.edge[i]].first));
-    if (i > 0 && reversed_ends[i].second == reversed_ends[i - 1].second) {
-      EXPECT_LT(reversed.edge[i - 1], reversed.edge[i]);
-    }
-  }
-  EXPECT_EQ(std::set(reversed.edge.begin(), reversed.edge.end()).size(), ends.size());
-}
-
-TEST(Reverse, ReversesEveryBuildersRelation) {
-  for (const auto& [name, relation] : relation_zoo()) {
-    SCOPED_TRACE(name);
-    expect_is_reverse(relation, reverse(relation));
-  }
-}
-
-RC_GTEST_PROP(Reverse, TwiceSortsEachRowAndChangesNothingElse, ()) {
-  const auto relation = *arbitrary_relation();
-
-  const ReversedRelation once = reverse(relation);
-  const ReversedRelation twice = reverse(once.relation);
-
-  auto sorted = ends_of(relation);
-  std::ranges::stable_sort(sorted, {}, [](const Edge& edge) { return std::pair(edge.second, edge.first); });
-  RC_ASSERT(ends_of(twice.relation) == sorted);
-  RC_ASSERT(twice.relation.num_sources() == relation.num_sources());
-  RC_ASSERT(twice.relation.num_destinations() == relation.num_destinations());
-  for (std::size_t i = 0; i < sorted.size(); ++i) {
-    RC_ASSERT(ends_of(relation)[once.edge[twice.edge[i]]] == sorted[i]);
-  }
-}
 
 RC_GTEST_PROP(KeepRows, KeepsTheEdgesOfTheGivenRowsOnly, ()) {
   const auto relation = *arbitrary_relation();

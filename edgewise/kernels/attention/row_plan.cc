@@ -12,18 +12,11 @@ EdgesBySource group_by_source(const RelationView& relation) {
   result.edge.resize(relation.num_edges());
   result.destination.resize(relation.num_edges());
 
-  auto for_edges = [&](auto fn) {
-    for (std::int64_t row = 0; row < relation.num_destinations; ++row) {
-      for (EdgeIndex edge = relation.row_begin[row]; edge < relation.row_begin[row + 1]; ++edge) {
-        fn(static_cast<NodeIndex>(row), edge, relation.source(row, edge));
-      }
-    }
-  };
-  for_edges([&](NodeIndex /*row*/, EdgeIndex /*edge*/, NodeIndex source) { ++result.begin[source + 1]; });
+  for_each_edge(relation, [&](NodeIndex source, NodeIndex /*row*/, EdgeIndex /*edge*/) { ++result.begin[source + 1]; });
   std::partial_sum(result.begin.begin(), result.begin.end(), result.begin.begin());
 
   std::vector<EdgeIndex> next(result.begin.begin(), result.begin.end() - 1);
-  for_edges([&](NodeIndex row, EdgeIndex edge, NodeIndex source) {
+  for_each_edge(relation, [&](NodeIndex source, NodeIndex row, EdgeIndex edge) {
     const EdgeIndex index = next[source]++;
     result.edge[index] = edge;
     result.destination[index] = row;
