@@ -16,7 +16,6 @@
 #include "edgewise/ops/checks.h"
 #include "edgewise/ops/dropout_kernel.h"
 #include "edgewise/ops/operation.h"
-#include "edgewise/options/layer_options.h"
 
 // Shapes: T = rows, in any number of dimensions, M = features.
 namespace edgewise {
@@ -167,40 +166,13 @@ NormGradients norm_backward(const NormSettings& settings, const NormResults& res
   return grads;
 }
 
-// Inputs: x_TM, gain_M, bias_M.
-class Normalise : public Operation {
- public:
-  explicit Normalise(const NormSettings& settings) : settings_(settings) {}
-
-  Tensors forward(const Tensors& inputs, Tensors& saved) override {
-    const ScopedTimer timer("norms");
-    const at::Tensor gain_M = aligned_contiguous(inputs[1]);
-    const NormResults results =
-        norm_forward(settings_, aligned_contiguous(inputs[0]), {}, gain_M, aligned_contiguous(inputs[2]));
-    saved = {results.sum_TM, results.mean_T, results.deviation_T, gain_M};
-    return {results.normed_TM};
-  }
-
-  Tensors backward(const BackwardPass& pass) override {
-    const ScopedTimer timer("norms");
-    check_differentiated_once("normalise");
-    const NormResults results = {pass.saved[0], {}, pass.saved[1], pass.saved[2]};
-    const NormGradients grads =
-        norm_backward(settings_, results, pass.saved[3], {}, aligned_contiguous(pass.grad_outputs[0]));
-    return {grads.x_TM, grads.gain_M, grads.bias_M};
-  }
-
- private:
-  NormSettings settings_;
-};
-
 // Returns the gradient of y, from the gradient of the sum x + dropout(y).
 at::Tensor summand_gradient(const at::Tensor& grad_sum_TM, const kernels::Dropout& dropout, at::ScalarType y_type) {
   const bool is_unchanged = dropout.rate == 0.0 && grad_sum_TM.scalar_type() == y_type;
   return is_unchanged ? grad_sum_TM : apply_dropout(grad_sum_TM, dropout, y_type);
 }
 
-// Inputs: x_TM, y_TM, gain_M, bias_M. Outputs: sum_TM, normed_TM.
+// Inputs: x_TM, y_TM, gain_M, bias_M. Outputs: sum_TM, unless y_TM is undefined, and normed_TM.
 class AddAndNorm : public Operation {
  public:
   explicit AddAndNorm(const NormSettings& settings) : settings_(settings) {}
@@ -211,15 +183,16 @@ class AddAndNorm : public Operation {
     const NormResults results = norm_forward(settings_, aligned_contiguous(inputs[0]), aligned_contiguous(inputs[1]),
                                              gain_M, aligned_contiguous(inputs[3]));
     saved = {results.sum_TM, results.mean_T, results.deviation_T, gain_M};
+    if (!inputs[1].defined()) return {results.normed_TM};
     return {results.sum_TM, results.normed_TM};
   }
 
   Tensors backward(const BackwardPass& pass) override {
     const ScopedTimer timer("norms");
-    check_differentiated_once("add_norm");
-    const at::Tensor& sum_gradient_TM = pass.grad_outputs[0];
-    const at::Tensor& normed_gradient_TM = pass.grad_outputs[1];
-    const at::Tensor grad_sum_TM = aligned_contiguous(sum_gradient_TM);
+    const bool has_sum = pass.grad_outputs.size() == 2;
+    check_differentiated_once(has_sum ? "add_norm" : "normalise");
+    const at::Tensor& normed_gradient_TM = pass.grad_outputs.back();
+    const at::Tensor grad_sum_TM = has_sum ? aligned_contiguous(pass.grad_outputs[0]) : at::Tensor();
     if (!normed_gradient_TM.defined()) {
       if (!grad_sum_TM.defined()) return {};
       return {grad_sum_TM, summand_gradient(grad_sum_TM, settings_.dropout, settings_.y_type)};
@@ -297,7 +270,7 @@ at::Tensor normalise(const at::Tensor& x_TM, const at::Tensor& gain_M, const at:
   if (backend_of(x_TM, kernels::can_add_norm(x_TM.size(-1))) == Backend::kDefinition) {
     return add_norm_plain(x_TM, {}, gain_M, bias_M, options).normed_TM;
   }
-  return apply_one<Normalise>({x_TM, gain_M, bias_M}, norm_settings(x_TM, {}, options));
+  return apply_one<AddAndNorm>({x_TM, {}, gain_M, bias_M}, norm_settings(x_TM, {}, options));
 }
 
 AddNorm add_norm(const at::Tensor& x_TM, const at::Tensor& y_TM, const at::Tensor& gain_M, const at::Tensor& bias_M,

@@ -96,8 +96,8 @@ class LinearGroup : public Operation {
 
   static void add_to_grad_x(const at::Tensor& grad_pre_TO, const at::Tensor& x_TI, const at::Tensor& weight_OI,
                             at::Tensor& grad_x_TI) {
-    const GradX mode = grad_x_TI.defined() ? GradX::kAdd : GradX::kWrite;
-    if (mode == GradX::kWrite) grad_x_TI = at::empty_like(x_TI);
+    const auto mode = grad_x_TI.defined() ? kernels::GemmResult::kAdd : kernels::GemmResult::kWrite;
+    if (!grad_x_TI.defined()) grad_x_TI = at::empty_like(x_TI);
     layer_grad_x(grad_pre_TO, weight_OI, mode, grad_x_TI);
   }
 

@@ -10,7 +10,6 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/kernels/gemm/activation.h"
-#include "edgewise/kernels/gemm/gemm.h"
 #include "edgewise/kernels/gemm/linear_gradient.h"
 #include "edgewise/ops/backend.h"
 #include "edgewise/ops/dropout_kernel.h"
@@ -20,6 +19,7 @@
 namespace edgewise {
 namespace {
 
+using kernels::GemmResult;
 using kernels::MatrixLayout;
 
 // Sets the right operand of a product, weights [K, N], and packs it where packing pays off. Packed weights are valid
@@ -93,49 +93,26 @@ at::Tensor backward_relu_dropout(const at::Tensor& grad_out_TO, const at::Tensor
   return grad_sum_TO;
 }
 
-/// Computes GELU or SiLU, whose derivatives need their argument. ReLU's derivative needs only its result.
-void compute_activation(Activation activation, const at::Tensor& x, at::Tensor& out) {
-  if (activation == Activation::kGelu) {
-    at::gelu_out(out, x);
-  } else {
-    at::silu_out(out, x);
-  }
-}
-
-void compute_activation_gradient(Activation activation, const at::Tensor& grad_out, const at::Tensor& x,
-                                 at::Tensor& grad_x) {
-  if (activation == Activation::kGelu) {
-    at::gelu_backward_out(grad_x, grad_out, x);
-  } else {
-    at::silu_backward_out(grad_x, grad_out, x);
-  }
-}
-
-/// Runs compute_activation on all threads.
-at::Tensor parallel_activation(Activation activation, const at::Tensor& x) {
-  const std::vector<at::Tensor> from = {x.contiguous()};
-  const std::vector<at::Tensor> to = {at::empty_like(from[0])};
-  parallel_parts(split_tensors(from), [&](std::span<const TensorPart> parts) {
+/// Computes GELU or SiLU of x or, given the gradient of the result, the gradient of x, on all threads. The derivatives
+/// of GELU and SiLU need their argument; ReLU's derivative needs only its result.
+at::Tensor compute_activation(Activation activation, const at::Tensor& x, const at::Tensor& grad_out = {}) {
+  const bool is_gelu = activation == Activation::kGelu;
+  const std::vector<at::Tensor> arguments = {x};
+  const std::vector<at::Tensor> gradients = {grad_out};
+  const std::vector<at::Tensor> results = {at::empty_like(x)};
+  parallel_parts(split_tensors(arguments), [&](std::span<const TensorPart> parts) {
     for (const TensorPart& part : parts) {
-      at::Tensor out = take_part(to, part);
-      compute_activation(activation, take_part(from, part), out);
+      const at::Tensor from = take_part(arguments, part);
+      at::Tensor to = take_part(results, part);
+      if (grad_out.defined()) {
+        const at::Tensor gradient = take_part(gradients, part);
+        is_gelu ? at::gelu_backward_out(to, gradient, from) : at::silu_backward_out(to, gradient, from);
+      } else {
+        is_gelu ? at::gelu_out(to, from) : at::silu_out(to, from);
+      }
     }
   });
-  return to[0];
-}
-
-/// Runs compute_activation_gradient on all threads.
-at::Tensor parallel_activation_gradient(Activation activation, const at::Tensor& grad_out, const at::Tensor& x) {
-  const std::vector<at::Tensor> from = {grad_out.contiguous()};
-  const std::vector<at::Tensor> values = {x.contiguous()};
-  const std::vector<at::Tensor> to = {at::empty_like(from[0])};
-  parallel_parts(split_tensors(from), [&](std::span<const TensorPart> parts) {
-    for (const TensorPart& part : parts) {
-      at::Tensor grad_x = take_part(to, part);
-      compute_activation_gradient(activation, take_part(from, part), take_part(values, part), grad_x);
-    }
-  });
-  return to[0];
+  return results[0];
 }
 
 /// Returns whether the activation is ReLU, which products and the pass of dropout's gradient apply, or none.
@@ -221,13 +198,7 @@ at::Tensor grad_preactivation_on_gpu(const at::Tensor& grad_out_TO, const at::Te
 
 void grad_weight_on_gpu(const at::Tensor& grad_pre_TO, const at::Tensor& x_TI, const GradientBuffer& grad_weight_OI) {
   multiply(as_matrix(grad_pre_TO).t(), as_matrix(x_TI),
-           grad_weight_OI.is_accumulated ? ProductResult::kAdd : ProductResult::kWrite, grad_weight_OI.memory);
-}
-
-void grad_x_on_gpu(const at::Tensor& grad_pre_TO, const at::Tensor& weight_OI, GradX mode,
-                   const at::Tensor& grad_x_TI) {
-  multiply(as_matrix(grad_pre_TO), weight_OI.to(grad_x_TI.scalar_type()),
-           mode == GradX::kAdd ? ProductResult::kAdd : ProductResult::kWrite, as_matrix(grad_x_TI));
+           grad_weight_OI.is_accumulated ? GemmResult::kAdd : GemmResult::kWrite, grad_weight_OI.memory);
 }
 
 }  // namespace
@@ -236,7 +207,7 @@ LayerResult layer_forward(const at::Tensor& x_TI, const LinearWeights& parameter
   if (backend_of(x_TI) == Backend::kGpu) return forward_on_gpu(x_TI, parameters, options);
   const kernels::GemmActivation relu = is_fused(options) ? activation_of(options) : kernels::GemmActivation::kNone;
   const at::Tensor y_TO = project(x_TI, parameters, relu);
-  const at::Tensor out_TO = is_fused(options) ? y_TO : parallel_activation(*options.activation, y_TO);
+  const at::Tensor out_TO = is_fused(options) ? y_TO : compute_activation(*options.activation, y_TO);
   apply_dropout_in_place(out_TO, dropout_rule(options.dropout, options.dropout_key));
   return {out_TO, options.activation.has_value() ? y_TO : at::Tensor()};
 }
@@ -248,7 +219,7 @@ at::Tensor layer_grad_preactivation(const at::Tensor& grad_out_TO, const at::Ten
   const kernels::Dropout dropout = dropout_rule(options.dropout, options.dropout_key);
   if (is_fused(options)) return backward_relu_dropout(grad_out_TO, saved_TO, dropout, grad_bias_O);
   const at::Tensor grad_activation_TO = backward_relu_dropout(grad_out_TO, {}, dropout, {});
-  return backward_relu_dropout(parallel_activation_gradient(*options.activation, grad_activation_TO, saved_TO), {}, {},
+  return backward_relu_dropout(compute_activation(*options.activation, saved_TO, grad_activation_TO), {}, {},
                                grad_bias_O);
 }
 
@@ -258,20 +229,23 @@ void layer_grad_weight(const at::Tensor& grad_pre_TO, const at::Tensor& x_TI, co
   const std::int64_t num_inputs = grad_weight_OI.memory.size(1);
   with_float_or_bf16(x_TI.scalar_type(), [&](auto zero) {
     using T = decltype(zero);
-    kernels::gemm(kernels::Gemm<T, float>{
-        .rows = num_outputs,
-        .columns = num_inputs,
-        .depth = num_rows(grad_pre_TO),
-        .a = {data_or_null<T>(grad_pre_TO), num_outputs, MatrixLayout::kColumns},
-        .b = {data_or_null<T>(x_TI), num_inputs},
-        .result = grad_weight_OI.is_accumulated ? kernels::GemmResult::kAdd : kernels::GemmResult::kWrite,
-        .out = data_or_null<float>(grad_weight_OI.memory),
-        .out_stride = num_inputs});
+    kernels::gemm(
+        kernels::Gemm<T, float>{.rows = num_outputs,
+                                .columns = num_inputs,
+                                .depth = num_rows(grad_pre_TO),
+                                .a = {data_or_null<T>(grad_pre_TO), num_outputs, MatrixLayout::kColumns},
+                                .b = {data_or_null<T>(x_TI), num_inputs},
+                                .result = grad_weight_OI.is_accumulated ? GemmResult::kAdd : GemmResult::kWrite,
+                                .out = data_or_null<float>(grad_weight_OI.memory),
+                                .out_stride = num_inputs});
   });
 }
 
-void layer_grad_x(const at::Tensor& grad_pre_TO, const at::Tensor& weight_OI, GradX mode, const at::Tensor& grad_x_TI) {
-  if (backend_of(grad_x_TI) == Backend::kGpu) return grad_x_on_gpu(grad_pre_TO, weight_OI, mode, grad_x_TI);
+void layer_grad_x(const at::Tensor& grad_pre_TO, const at::Tensor& weight_OI, GemmResult mode,
+                  const at::Tensor& grad_x_TI) {
+  if (backend_of(grad_x_TI) == Backend::kGpu) {
+    return multiply(as_matrix(grad_pre_TO), weight_OI.to(grad_x_TI.scalar_type()), mode, as_matrix(grad_x_TI));
+  }
   const at::Tensor contiguous_OI = weight_OI.contiguous();
   const std::int64_t num_outputs = weight_OI.size(0);
   const std::int64_t num_inputs = weight_OI.size(1);
@@ -281,7 +255,7 @@ void layer_grad_x(const at::Tensor& grad_pre_TO, const at::Tensor& weight_OI, Gr
                                 .columns = num_inputs,
                                 .depth = num_outputs,
                                 .a = {data_or_null<T>(grad_pre_TO), num_outputs},
-                                .result = mode == GradX::kAdd ? kernels::GemmResult::kAdd : kernels::GemmResult::kWrite,
+                                .result = mode,
                                 .out = data_or_null<T>(grad_x_TI),
                                 .out_stride = num_inputs};
     set_weights(gemm, {data_or_null<float>(contiguous_OI), num_inputs});

@@ -3,6 +3,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "edgewise/kernels/gemm/gemm.h"
 #include "edgewise/ops/gradients_in_place.h"
 #include "edgewise/ops/linear.h"
 
@@ -25,8 +26,8 @@ at::Tensor layer_grad_preactivation(const at::Tensor& grad_out_TO, const at::Ten
 /// Writes the gradient of the weight, or adds it if `grad_weight_OI` is accumulated.
 void layer_grad_weight(const at::Tensor& grad_pre_TO, const at::Tensor& x_TI, const GradientBuffer& grad_weight_OI);
 
-/// Selects whether layer_grad_x writes the gradient of x or adds to the gradient in memory.
-enum class GradX { kWrite, kAdd };
-void layer_grad_x(const at::Tensor& grad_pre_TO, const at::Tensor& weight_OI, GradX mode, const at::Tensor& grad_x_TI);
+/// Writes the gradient of x, or adds it to the gradient in memory.
+void layer_grad_x(const at::Tensor& grad_pre_TO, const at::Tensor& weight_OI, kernels::GemmResult mode,
+                  const at::Tensor& grad_x_TI);
 
 }  // namespace edgewise

@@ -72,6 +72,47 @@ struct Workspace {
   }
 };
 
+/// The memory of the logits of a tile, and of the results of its rows.
+template <typename T>
+struct TileResults {
+  float* logits;      // [R, C], overwritten
+  T* gradient;        // [R, C], or null
+  float* loss;        // [R]
+  float* divergence;  // [P], with R-Drop only
+  bool* is_correct;   // [R]
+};
+
+/// Computes the losses of a tile from its logits, and the gradient of the logits; on a GPU with a stream.
+template <typename T, class... Stream>
+void compute_losses(const LossTensors& tensors, const LossRule& rule, const TileRows& tile, const TileResults<T>& to,
+                    Stream... stream) {
+  const std::int64_t vocabulary_size = tensors.weight_CM.size(0);
+  const std::int64_t* labels = data_or_null<std::int64_t>(tensors.labels_T) + tile.begin;
+  if (rule.rdrop_weight) {
+    kernels::rdrop_loss(kernels::RDropLoss<T>{.pairs = tile.count,
+                                              .columns = vocabulary_size,
+                                              .logits = to.logits,
+                                              .labels = labels,
+                                              .target = rule.target,
+                                              .divergence_weight = *rule.rdrop_weight,
+                                              .gradient = to.gradient,
+                                              .loss = to.loss,
+                                              .divergence = to.divergence,
+                                              .is_correct = to.is_correct},
+                        stream...);
+  } else {
+    kernels::softmax_loss(kernels::SoftmaxLoss<T>{.rows = tile.count,
+                                                  .columns = vocabulary_size,
+                                                  .logits = to.logits,
+                                                  .labels = labels,
+                                                  .target = rule.target,
+                                                  .gradient = to.gradient,
+                                                  .loss = to.loss,
+                                                  .is_correct = to.is_correct},
+                          stream...);
+  }
+}
+
 /// Computes the loss of states of type State with products of type T, which is State or float.
 template <typename T, typename State>
 class TiledLoss {
@@ -93,7 +134,7 @@ class TiledLoss {
     const std::int64_t rows = tile.num_rows();
     const T* state = gather_state(tile);
     project(state, rows);
-    const T* grad_logits = rule_.rdrop_weight ? compute_rdrop_loss(tile, sums) : compute_loss(tile, sums);
+    const T* grad_logits = compute_loss(tile, sums);
     if (tensors_.grad_state_TM.defined()) write_grad_state(grad_logits, tile);
     if (tensors_.grad_weight_CM.defined()) add_grad_weight(grad_logits, state, tile.begin, rows);
     if (tensors_.grad_bias_C.defined()) add_grad_bias(grad_logits, rows);
@@ -126,53 +167,19 @@ class TiledLoss {
   // Adds the loss of a tile to `sums` and returns the gradient of the logits, or null if no gradient is needed.
   const T* compute_loss(const TileRows& tile, LossSums& sums) {
     std::array<float, kTileRows> loss;
-    std::array<bool, kTileRows> is_correct;
-    float* logits = work_.logits.template elements<float>(tile.count * vocabulary_size_);
-    T* gradient = needs_gradients_ ? gradient_buffer(logits, tile.count) : nullptr;
-    kernels::softmax_loss(kernels::SoftmaxLoss<T>{.rows = tile.count,
-                                                  .columns = vocabulary_size_,
-                                                  .logits = logits,
-                                                  .labels = labels_at(tile),
-                                                  .target = rule_.target,
-                                                  .gradient = gradient,
-                                                  .loss = loss.data(),
-                                                  .is_correct = is_correct.data()});
-    add_rows(std::span(loss).first(static_cast<std::size_t>(tile.count)), is_correct, sums);
-    return gradient;
-  }
-
-  // Adds the R-Drop loss of a tile's pairs to `sums`; returns the same as compute_loss.
-  const T* compute_rdrop_loss(const TileRows& tile, LossSums& sums) {
-    std::array<float, kTileRows> loss;
     std::array<float, kTileRows / 2> divergence;
     std::array<bool, kTileRows> is_correct;
     const std::int64_t rows = tile.num_rows();
     float* logits = work_.logits.template elements<float>(rows * vocabulary_size_);
     T* gradient = needs_gradients_ ? gradient_buffer(logits, rows) : nullptr;
-    kernels::rdrop_loss(kernels::RDropLoss<T>{.pairs = tile.count,
-                                              .columns = vocabulary_size_,
-                                              .logits = logits,
-                                              .labels = labels_at(tile),
-                                              .target = rule_.target,
-                                              .divergence_weight = *rule_.rdrop_weight,
-                                              .gradient = gradient,
-                                              .loss = loss.data(),
-                                              .divergence = divergence.data(),
-                                              .is_correct = is_correct.data()});
-    add_rows(std::span(loss).first(static_cast<std::size_t>(rows)), is_correct, sums);
-    for (std::int64_t pair = 0; pair < tile.count; ++pair) {
-      sums.loss += static_cast<double>(*rule_.rdrop_weight) * divergence[static_cast<std::size_t>(pair)];
+    compute_losses<T>(tensors_, rule_, tile, {logits, gradient, loss.data(), divergence.data(), is_correct.data()});
+    for (const float row_loss : std::span(loss).first(static_cast<std::size_t>(rows))) sums.loss += row_loss;
+    sums.correct += std::count(is_correct.begin(), is_correct.begin() + rows, true);
+    if (!rule_.rdrop_weight) return gradient;
+    for (const float of_pair : std::span(divergence).first(static_cast<std::size_t>(tile.count))) {
+      sums.loss += static_cast<double>(*rule_.rdrop_weight) * of_pair;
     }
     return gradient;
-  }
-
-  const std::int64_t* labels_at(const TileRows& tile) const {
-    return data_or_null<std::int64_t>(tensors_.labels_T) + tile.begin;
-  }
-
-  static void add_rows(std::span<const float> loss, const std::array<bool, kTileRows>& is_correct, LossSums& sums) {
-    for (const float row_loss : loss) sums.loss += row_loss;
-    sums.correct += std::count(is_correct.begin(), is_correct.begin() + std::ssize(loss), true);
   }
 
   T* gradient_buffer(float* logits, std::int64_t rows) {
@@ -268,7 +275,7 @@ class TiledLossOnGpu {
     multiply_add_bias(state_RM, weight_CM_.t(), tensors_.bias_C, logits_RC_.narrow(0, 0, tile.num_rows()));
     with_float_or_bf16(type_, [&](auto zero) {
       using T = decltype(zero);
-      rule_.rdrop_weight ? compute_rdrop_loss<T>(tile) : compute_loss<T>(tile);
+      compute_loss<T>(tile);
       if (tensors_.grad_bias_C.defined()) add_grad_bias<T>(tile.num_rows());
     });
     if (tensors_.grad_state_TM.defined()) write_grad_state(tile);
@@ -299,34 +306,17 @@ class TiledLossOnGpu {
     return parts_PM.size() == 1 ? parts_PM[0] : at::cat(parts_PM);
   }
 
+  // Writes the results of the tile's rows one after the other, so with R-Drop not in the order of the state.
   template <typename T>
   void compute_loss(const TileRows& tile) {
-    const kernels::SoftmaxLoss<T> arguments = {.rows = tile.count,
-                                               .columns = vocabulary_size(),
-                                               .logits = data_or_null<float>(logits_RC_),
-                                               .labels = data_or_null<std::int64_t>(tensors_.labels_T) + tile.begin,
-                                               .target = rule_.target,
-                                               .gradient = data_or_null<T>(grad_logits_RC_),
-                                               .loss = data_or_null<float>(loss_T_) + tile.begin,
-                                               .is_correct = data_or_null<bool>(is_correct_T_) + tile.begin};
-    call_kernel(logits_RC_, [&](device::Stream stream) { kernels::softmax_loss(arguments, stream); });
-  }
-
-  // Writes the results of the tile's rows one after the other, so not in the order of the state.
-  template <typename T>
-  void compute_rdrop_loss(const TileRows& tile) {
     const std::int64_t first_row = tile.passes * tile.begin;
-    const kernels::RDropLoss<T> arguments = {.pairs = tile.count,
-                                             .columns = vocabulary_size(),
-                                             .logits = data_or_null<float>(logits_RC_),
-                                             .labels = data_or_null<std::int64_t>(tensors_.labels_T) + tile.begin,
-                                             .target = rule_.target,
-                                             .divergence_weight = *rule_.rdrop_weight,
-                                             .gradient = data_or_null<T>(grad_logits_RC_),
-                                             .loss = data_or_null<float>(loss_T_) + first_row,
-                                             .divergence = data_or_null<float>(divergence_T_) + tile.begin,
-                                             .is_correct = data_or_null<bool>(is_correct_T_) + first_row};
-    call_kernel(logits_RC_, [&](device::Stream stream) { kernels::rdrop_loss(arguments, stream); });
+    const TileResults<T> to = {
+        .logits = data_or_null<float>(logits_RC_),
+        .gradient = data_or_null<T>(grad_logits_RC_),
+        .loss = data_or_null<float>(loss_T_) + first_row,
+        .divergence = rule_.rdrop_weight ? data_or_null<float>(divergence_T_) + tile.begin : nullptr,
+        .is_correct = data_or_null<bool>(is_correct_T_) + first_row};
+    call_kernel(logits_RC_, [&](device::Stream stream) { compute_losses(tensors_, rule_, tile, to, stream); });
   }
 
   template <typename T>
@@ -345,14 +335,14 @@ class TiledLossOnGpu {
 
   void write_grad_state(const TileRows& tile) {
     tile.for_passes([&](std::int64_t from, std::int64_t to) {
-      multiply(grad_logits_RC_.narrow(0, from, tile.count), weight_CM_, ProductResult::kWrite,
+      multiply(grad_logits_RC_.narrow(0, from, tile.count), weight_CM_, kernels::GemmResult::kWrite,
                tensors_.grad_state_TM.narrow(0, to, tile.count));
     });
   }
 
   void add_grad_weight(const at::Tensor& state_RM, const TileRows& tile) {
     multiply(grad_logits_RC_.narrow(0, 0, tile.num_rows()).t(), state_RM,
-             tile.begin == 0 ? ProductResult::kWrite : ProductResult::kAdd, tensors_.grad_weight_CM);
+             tile.begin == 0 ? kernels::GemmResult::kWrite : kernels::GemmResult::kAdd, tensors_.grad_weight_CM);
   }
 
   const LossTensors& tensors_;

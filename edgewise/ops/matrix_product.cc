@@ -8,6 +8,9 @@
 #include "edgewise/base/address_space.h"
 
 namespace edgewise {
+
+using kernels::GemmResult;
+
 namespace {
 
 void forbid_partial_sums_in_bf16() {
@@ -19,11 +22,11 @@ void forbid_partial_sums_in_bf16() {
 }
 
 // Computes a product of bf16 with a result in fp32.
-void multiply_to_floats(const at::Tensor& a_RD, const at::Tensor& b_DC, ProductResult result, at::Tensor out_RC) {
+void multiply_to_floats(const at::Tensor& a_RD, const at::Tensor& b_DC, GemmResult result, at::Tensor out_RC) {
   if (!out_RC.is_cuda()) {  // libtorch has such products for GPUs alone
     return multiply(a_RD.to(at::kFloat), b_DC.to(at::kFloat), result, out_RC);
   }
-  if (result == ProductResult::kAdd) {
+  if (result == GemmResult::kAdd) {
     at::addmm_out(out_RC, out_RC, a_RD, b_DC, at::kFloat);
   } else {
     at::mm_out(out_RC, a_RD, b_DC, at::kFloat);
@@ -32,12 +35,12 @@ void multiply_to_floats(const at::Tensor& a_RD, const at::Tensor& b_DC, ProductR
 
 }  // namespace
 
-void multiply(const at::Tensor& a_RD, const at::Tensor& b_DC, ProductResult result, const at::Tensor& out_RC) {
+void multiply(const at::Tensor& a_RD, const at::Tensor& b_DC, GemmResult result, const at::Tensor& out_RC) {
   const LibraryCall call;
   if (out_RC.is_cuda()) forbid_partial_sums_in_bf16();
   if (out_RC.scalar_type() != a_RD.scalar_type()) return multiply_to_floats(a_RD, b_DC, result, out_RC);
   at::Tensor out = out_RC;
-  if (result == ProductResult::kAdd) {
+  if (result == GemmResult::kAdd) {
     at::addmm_out(out, out, a_RD, b_DC);
   } else {
     at::mm_out(out, a_RD, b_DC);
@@ -47,10 +50,10 @@ void multiply(const at::Tensor& a_RD, const at::Tensor& b_DC, ProductResult resu
 void multiply_add_bias(const at::Tensor& a_RD, const at::Tensor& b_DC, const at::Tensor& bias_C,
                        const at::Tensor& out_RC) {
   const LibraryCall call;
-  if (!bias_C.defined()) return multiply(a_RD, b_DC, ProductResult::kWrite, out_RC);
+  if (!bias_C.defined()) return multiply(a_RD, b_DC, GemmResult::kWrite, out_RC);
   if (out_RC.scalar_type() != a_RD.scalar_type()) {
     out_RC.copy_(bias_C.expand_as(out_RC));
-    return multiply(a_RD, b_DC, ProductResult::kAdd, out_RC);
+    return multiply(a_RD, b_DC, GemmResult::kAdd, out_RC);
   }
   if (out_RC.is_cuda()) forbid_partial_sums_in_bf16();
   at::Tensor out = out_RC;

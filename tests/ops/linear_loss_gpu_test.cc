@@ -180,7 +180,7 @@ TEST_F(LinearLossGpu, ProductsOfBFloat16AreAddedToFloatsWithoutRounding) {
   const at::Tensor a = at::full({1, 2}, 1.0078125f).to(at::kBFloat16);
   at::Tensor sum = at::ones({1, 1});
 
-  multiply(a, a.t(), ProductResult::kAdd, sum);
+  multiply(a, a.t(), kernels::GemmResult::kAdd, sum);
   EXPECT_EQ(sum.item<float>(), 1 + 2 * 1.0078125f * 1.0078125f);
 
   multiply_add_bias(a, a.t(), at::full({1}, 0.001f), sum);
