@@ -92,9 +92,6 @@ DeviceTilesByDestination::DeviceTilesByDestination(const RelationView& relation,
   if (are_dense<float>() || are_dense<BFloat16>()) tiles_ = DeviceTiles(tiles, device);
 }
 
-DeviceTilesBySource::DeviceTilesBySource(const RelationView& relation, at::Device device)
-    : tiles_(kernels::tile_by_source(relation), device) {}
-
 DeviceEdgesBySource::DeviceEdgesBySource(const RelationView& relation, at::Device device) {
   const kernels::EdgesBySource edges = kernels::group_by_source(relation);
   begin_ = copy_all(edges.begin, device);

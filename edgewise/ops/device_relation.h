@@ -106,14 +106,9 @@ class DeviceTilesByDestination {
 };
 
 /// The tiles of a relation by source, for the backward pass. The sources of each row ascend. O(edges) memory.
-class DeviceTilesBySource {
- public:
-  DeviceTilesBySource(const RelationView& relation, at::Device device);
-
-  const DeviceTiles& tiles() const { return tiles_; }
-
- private:
-  DeviceTiles tiles_;
+struct DeviceTilesBySource : DeviceTiles {
+  DeviceTilesBySource(const RelationView& relation, at::Device device)
+      : DeviceTiles(kernels::tile_by_source(relation), device) {}
 };
 
 /// The edges of a relation by source. O(edges) memory.

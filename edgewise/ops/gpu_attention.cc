@@ -92,7 +92,7 @@ void gpu_attention_backward(const kernels::AttentionBackward<T>& p, const Relati
     }
     case GpuAttention::kTiles: {
       kernels::BitmapRelationView tiles = tiles_by_destination(relation, device);
-      tiles.by_source = derive_on<DeviceTilesBySource>(relation, device).tiles().view();
+      tiles.by_source = derive_on<DeviceTilesBySource>(relation, device).view();
       const at::Tensor workspace =
           allocate_workspace(kernels::bitmap_backward_workspace(relation.num_destinations(), num_heads), device);
       return kernels::bitmap_attention_backward(p, tiles, workspace.mutable_data_ptr(), stream);

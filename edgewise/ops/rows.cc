@@ -62,6 +62,15 @@ std::vector<std::int64_t> shape_with_rows(const at::Tensor& tensor, std::int64_t
   return shape;
 }
 
+/// Calls copy(row i of `tensor`, row order[i] of `others`, bytes of a row) for each i.
+template <class Copy>
+void for_row_pairs(const at::Tensor& tensor, std::span<const NodeIndex> order, const RowPointers& others, Copy copy) {
+  const RowPointers rows(std::span(&tensor, 1));
+  const std::size_t bytes = static_cast<std::size_t>(row_size(tensor)) * tensor.element_size();
+  parallel_rows(rows.size(), row_size(tensor),
+                [&](std::int64_t i) { copy(rows[i], others[order[static_cast<std::size_t>(i)]], bytes); });
+}
+
 /// Calls kernel(arguments, stream) with the arguments of a copy of indexed rows.
 template <class Kernel>
 void copy_rows(const at::Tensor& from, std::span<const NodeIndex> rows, const at::Tensor& to, Kernel kernel) {
@@ -148,7 +157,8 @@ class TakeRows : public Operation {
     std::vector<std::int64_t> shape = shapes_.front();
     shape.front() = std::ssize(order_);
     at::Tensor result = at::empty(shape, inputs.front().options());
-    gather(RowPointers(whole), order_, result);
+    for_row_pairs(result, order_, RowPointers(whole),
+                  [](std::byte* to, const std::byte* from, std::size_t bytes) { std::memcpy(to, from, bytes); });
     return {result};
   }
 
@@ -167,25 +177,12 @@ class TakeRows : public Operation {
       const bool is_whole = rows == std::ssize(order_);
       gradients.push_back(is_whole ? at::empty(shape, gradient.options()) : at::zeros(shape, gradient.options()));
     }
-    scatter(gradient, order_, RowPointers(gradients));
+    for_row_pairs(gradient, order_, RowPointers(gradients),
+                  [](const std::byte* from, std::byte* to, std::size_t bytes) { std::memcpy(to, from, bytes); });
     return gradients;
   }
 
  private:
-  static void gather(const RowPointers& from, const std::vector<NodeIndex>& order, at::Tensor& to) {
-    const RowPointers pointers(std::span(&to, 1));
-    const std::size_t bytes = static_cast<std::size_t>(row_size(to)) * to.element_size();
-    parallel_rows(pointers.size(), row_size(to),
-                  [&](std::int64_t i) { std::memcpy(pointers[i], from[order[static_cast<std::size_t>(i)]], bytes); });
-  }
-
-  static void scatter(const at::Tensor& from, const std::vector<NodeIndex>& order, const RowPointers& to) {
-    const RowPointers pointers(std::span(&from, 1));
-    const std::size_t bytes = static_cast<std::size_t>(row_size(from)) * from.element_size();
-    parallel_rows(pointers.size(), row_size(from),
-                  [&](std::int64_t i) { std::memcpy(to[order[static_cast<std::size_t>(i)]], pointers[i], bytes); });
-  }
-
   std::vector<NodeIndex> order_;
   std::vector<std::vector<std::int64_t>> shapes_;  // shapes of the input tensors
 };
