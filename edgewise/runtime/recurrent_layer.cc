@@ -159,10 +159,9 @@ void UniversalLayer<T, E>::self_attend(const NormParameters& next_sublayer_norm)
   const std::vector<const E*>& sources = drops_halted() ? active_entries : attended_->entries;
   const std::int64_t offset = entry_offset(halting_.step());
   rows_.attend(attention,
-               NodeAttentionArguments<E>{.ranges = ranges.data(),
-                                         .entries = sources.data(),
+               kernels::NodeAttention<E>{.ranges = ranges.data(),
+                                         .sources = sources.data(),
                                          .key_offset = offset,
-                                         .value_offset = offset + width_,
                                          .query = projected,
                                          .query_stride = 3 * width_},
                rows_.pre_norm(next_sublayer_norm));

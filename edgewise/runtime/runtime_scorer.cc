@@ -56,10 +56,9 @@ class RuntimeScorer : public Scorer {
     entries.clear();
     for (std::int64_t row = 0; row < batch_.num_rows(); ++row) entries.push_back(projected + row * 3 * width_);
     rows_.attend(attention,
-                 NodeAttentionArguments<float>{.ranges = batch_.attended.ranges.data(),
-                                               .entries = entries.data(),
+                 kernels::NodeAttention<float>{.ranges = batch_.attended.ranges.data(),
+                                               .sources = entries.data(),
                                                .key_offset = width_,
-                                               .value_offset = 2 * width_,
                                                .query = projected,
                                                .query_stride = 3 * width_},
                  next);
@@ -88,10 +87,9 @@ class RuntimeScorer : public Scorer {
     const std::int64_t offset = cache_.self_offset(static_cast<std::int64_t>(layer));
     write_entries(cache_.rows(), offset, 2 * width_, projected + width_, 3 * width_);
     rows_.attend(attention,
-                 NodeAttentionArguments<CacheElement<T>>{.ranges = cache_.ancestors().ranges.data(),
-                                                         .entries = cache_.ancestors().entries.data(),
+                 kernels::NodeAttention<CacheElement<T>>{.ranges = cache_.ancestors().ranges.data(),
+                                                         .sources = cache_.ancestors().entries.data(),
                                                          .key_offset = offset,
-                                                         .value_offset = offset + width_,
                                                          .query = projected,
                                                          .query_stride = 3 * width_},
                  next);
@@ -105,10 +103,9 @@ class RuntimeScorer : public Scorer {
     const std::int64_t offset = cache_.cross_offset(static_cast<std::int64_t>(layer));
     rows_.attend(
         attention,
-        NodeAttentionArguments<CacheElement<T>>{.ranges = cache_.inputs().ranges.data(),
-                                                .entries = cache_.inputs().entries.data(),
+        kernels::NodeAttention<CacheElement<T>>{.ranges = cache_.inputs().ranges.data(),
+                                                .sources = cache_.inputs().entries.data(),
                                                 .key_offset = offset,
-                                                .value_offset = offset + width_,
                                                 .query = query,
                                                 .query_stride = width_,
                                                 .weights = is_recorded ? recorder_.row_weights().data() : nullptr},

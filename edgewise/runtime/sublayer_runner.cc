@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "edgewise/runtime/packed_linear.h"
 
@@ -79,25 +78,18 @@ void SublayerRunner<T>::add_residual(const PackedLinear<T>& linear, const Activa
 
 template <typename T>
 template <typename E>
-void SublayerRunner<T>::attend(const AttentionParameters<T>& parameters, const NodeAttentionArguments<E>& arguments,
+void SublayerRunner<T>::attend(const AttentionParameters<T>& parameters, kernels::NodeAttention<E> p,
                                const NormParameters& next) {
-  float* attended = attended_buffer_.allocate(rows_, heads_.width());
-  kernels::node_attention(kernels::NodeAttention<E>{
-      .rows = rows_,
-      .num_heads = heads_.padded_heads,
-      .head_size = heads_.padded_head_size,
-      .ranges = arguments.ranges,
-      .sources = arguments.entries,
-      .key_offset = arguments.key_offset,
-      .value_offset = arguments.value_offset,
-      .query = arguments.query,
-      .query_stride = arguments.query_stride,
-      .out = attended,
-      .scale = 1.0f / std::sqrt(static_cast<float>(heads_.head_size)),
-      .clamp = options_.clamp ? static_cast<float>(*options_.clamp) : std::numeric_limits<float>::infinity(),
-      .score_vector = parameters.score_vector.empty() ? nullptr : parameters.score_vector.data(),
-      .weights = arguments.weights});
-  add_residual(parameters.output, convert(attended, heads_.width()), parameters.norm, next);
+  p.rows = rows_;
+  p.num_heads = heads_.padded_heads;
+  p.head_size = heads_.padded_head_size;
+  p.value_offset = p.key_offset + heads_.width();
+  p.out = attended_buffer_.allocate(rows_, heads_.width());
+  p.scale = 1.0f / std::sqrt(static_cast<float>(heads_.head_size));
+  if (options_.clamp) p.clamp = static_cast<float>(*options_.clamp);
+  if (!parameters.score_vector.empty()) p.score_vector = parameters.score_vector.data();
+  kernels::node_attention(p);
+  add_residual(parameters.output, convert(p.out, heads_.width()), parameters.norm, next);
 }
 
 template <typename T>
@@ -111,15 +103,15 @@ template class SublayerRunner<float>;
 template class SublayerRunner<BFloat16>;
 template class SublayerRunner<std::int8_t>;
 
-template void SublayerRunner<float>::attend(const AttentionParameters<float>&, const NodeAttentionArguments<float>&,
+template void SublayerRunner<float>::attend(const AttentionParameters<float>&, kernels::NodeAttention<float>,
                                             const NormParameters&);
-template void SublayerRunner<BFloat16>::attend(const AttentionParameters<BFloat16>&,
-                                               const NodeAttentionArguments<float>&, const NormParameters&);
-template void SublayerRunner<BFloat16>::attend(const AttentionParameters<BFloat16>&,
-                                               const NodeAttentionArguments<BFloat16>&, const NormParameters&);
+template void SublayerRunner<BFloat16>::attend(const AttentionParameters<BFloat16>&, kernels::NodeAttention<float>,
+                                               const NormParameters&);
+template void SublayerRunner<BFloat16>::attend(const AttentionParameters<BFloat16>&, kernels::NodeAttention<BFloat16>,
+                                               const NormParameters&);
 template void SublayerRunner<std::int8_t>::attend(const AttentionParameters<std::int8_t>&,
-                                                  const NodeAttentionArguments<float>&, const NormParameters&);
+                                                  kernels::NodeAttention<float>, const NormParameters&);
 template void SublayerRunner<std::int8_t>::attend(const AttentionParameters<std::int8_t>&,
-                                                  const NodeAttentionArguments<BFloat16>&, const NormParameters&);
+                                                  kernels::NodeAttention<BFloat16>, const NormParameters&);
 
 }  // namespace edgewise

@@ -12,18 +12,6 @@
 
 namespace edgewise {
 
-/// The arguments of kernels::NodeAttention that do not follow from the model. T is the type of keys and values.
-template <typename T>
-struct NodeAttentionArguments {
-  const kernels::SourceRange* ranges;  // [R]
-  const T* const* entries;
-  std::int64_t key_offset;
-  std::int64_t value_offset;
-  const float* query;
-  std::int64_t query_stride;
-  float* const* weights = nullptr;
-};
-
 /// Runs rows through the sublayers of a model's layers, for inference only. Holds the rows' states and the input of the
 /// next sublayer, which is the norm of the states (pre-norm) or the states themselves (post-norm; nn/sublayer.h has the
 /// formulas). A sublayer computes the input of the next one, so it is given the next one's norm. Buffers are reused. T
@@ -59,10 +47,10 @@ class SublayerRunner {
   float* project(const PackedLinear<T>& linear);
 
   /// Adds the projected output of attention to the states, and norms the sum in a post-norm model. `next` is the
-  /// pre_norm of the next sublayer, or the final norm.
+  /// pre_norm of the next sublayer, or the final norm. The caller sets the ranges, sources, key_offset, query,
+  /// query_stride and weights of `p`; a value follows its key. E is the type of keys and values.
   template <typename E>
-  void attend(const AttentionParameters<T>& parameters, const NodeAttentionArguments<E>& arguments,
-              const NormParameters& next);
+  void attend(const AttentionParameters<T>& parameters, kernels::NodeAttention<E> p, const NormParameters& next);
 
   /// Adds feed_forward(input) to the states, and norms the sum in a post-norm model. `next` is as in attend.
   void feed_forward(const FeedForwardParameters<T>& parameters, const NormParameters& next);

@@ -114,10 +114,9 @@ class UniversalRuntimeScorer : public Scorer {
     SublayerRunner<T>& rows = decoder_.rows();
     const std::int64_t offset = cache_.cross_offset(0);
     rows.attend(layer.cross_attention,
-                NodeAttentionArguments<CacheElement<T>>{.ranges = ranges.data(),
-                                                        .entries = cache_.inputs().entries.data(),
+                kernels::NodeAttention<CacheElement<T>>{.ranges = ranges.data(),
+                                                        .sources = cache_.inputs().entries.data(),
                                                         .key_offset = offset,
-                                                        .value_offset = offset + width_,
                                                         .query = rows.project(layer.cross_attention.query),
                                                         .query_stride = width_,
                                                         .weights = records_attention ? weights.data() : nullptr},

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include "edgewise/base/bfloat16.h"
 
@@ -20,18 +21,19 @@ struct SourceRange {
 /// keys and values, is float or BFloat16.
 template <typename T>
 struct NodeAttention {
-  std::int64_t rows;
-  std::int64_t num_heads;
-  std::int64_t head_size;
-  const SourceRange* ranges;  // [R]
-  const T* const* sources;    // the memory of each source
-  std::int64_t key_offset;    // elements before the key [K, H] in a source's memory
-  std::int64_t value_offset;  // elements before the value [K, H] in a source's memory
-  const float* query;         // [R, K, H], with query_stride elements from row to row
+  std::int64_t rows = 0;
+  std::int64_t num_heads = 0;
+  std::int64_t head_size = 0;
+  const SourceRange* ranges;      // [R]
+  const T* const* sources;        // the memory of each source
+  std::int64_t key_offset;        // elements before the key [K, H] in a source's memory
+  std::int64_t value_offset = 0;  // elements before the value [K, H] in a source's memory
+  const float* query;             // [R, K, H], with query_stride elements from row to row
   std::int64_t query_stride;
-  float* out;  // [R, K, H], contiguous; zeros for a row without sources
-  float scale;
-  float clamp;                          // largest absolute value of a scaled score; infinity means no bound
+  float* out = nullptr;  // [R, K, H], contiguous; zeros for a row without sources
+  float scale = 1;
+  // The largest absolute value of a scaled score; infinity means no bound.
+  float clamp = std::numeric_limits<float>::infinity();
   const float* score_vector = nullptr;  // [K, H], or null; scores are then <score_vector, tanh(query + key)>, unscaled
   float* const* weights = nullptr;      // [R] pointers to memory [count, H] for the weights of a row, or null
 };
