@@ -11,8 +11,8 @@ DEVICE_TESTS = "tests/kernels/device"
 # Tests of every kernel, over several tiles and blocks where the kernel has any; in emulation, the step fails if it lacks a
 # kernel that other tests launch. A sanitizer makes a kernel some hundred times as slow.
 SANITIZED_TESTS = ("TileProduct.*:*.GivesTheSameBitsInEverySchedule:*.GiveTheSameSumsInEverySchedule:"
-                   "AdamOnGpu.ComputesAlgorithm*:DivideByNormOnGpu.Divides*:AddDropout.*:Dropout.GivesTheBits*:Dropout.May*:"
-                   "RowsOnGpu/*.ArePlaced*:RowsOnGpu/*.AreGathered*:ScatterRowsOf/*.Gives*:LaunchGraphs.*:"
+                   "Adam.ComputesAlgorithm*:DivideByNorm.Divides*:AddDropout.*:Dropout.GivesTheBits*:Dropout.May*:"
+                   "RowsOf/*.ArePlaced*:RowsOf/*.AreGathered*:ScatterRowsOf/*.Gives*:LaunchGraphs.*:"
                    "Conformance.*")
 SANITIZERS = ("memcheck", "racecheck", "synccheck", "initcheck")
 

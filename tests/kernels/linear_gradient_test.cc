@@ -3,15 +3,13 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
-#include <limits>
+#include <algorithm>
 #include <string>
 #include <vector>
 
 #include "edgewise/base/bfloat16.h"
-#include "edgewise/base/random.h"
-#include "edgewise/base/threads.h"
-#include "edgewise/kernels/simd/instruction_set.h"
+#include "tests/kernels/implementations.h"
+#include "tests/kernels/random_numbers.h"
 
 namespace edgewise::kernels {
 namespace {
@@ -37,69 +35,89 @@ template <typename T>
 struct Result {
   std::vector<T> grad_sum;
   std::vector<float> grad_bias;
-  bool operator==(const Result&) const = default;
 };
 
-template <typename T>
-Result<T> run(const Case& options, std::int64_t rows, std::int64_t columns) {
-  RandomStream random(/*seed=*/3);
-  const auto size = static_cast<std::size_t>(rows * columns);
-  std::vector<T> grad_out(size);
-  std::vector<T> relu_out(size);
-  for (T& value : grad_out) value = T(static_cast<float>(random.normal()));
-  for (T& value : relu_out) value = T(std::max(0.0f, static_cast<float>(random.normal())));
-  Result<T> result = {std::vector<T>(options.has_sums ? size : 0, T(std::nanf(""))),
-                      std::vector<float>(options.has_bias ? columns : 0, 5.0f)};
-  linear_gradient(LinearGradient<T>{.rows = rows,
-                                    .columns = columns,
-                                    .grad_out = grad_out.data(),
-                                    .relu_out = options.is_relu ? relu_out.data() : nullptr,
-                                    .dropout = {options.dropout, /*seed=*/11, /*stream=*/4},
-                                    .grad_sum = options.has_sums ? result.grad_sum.data() : nullptr,
-                                    .grad_bias = options.has_bias ? result.grad_bias.data() : nullptr});
-  return result;
+/// Calls run(arguments) for random numbers, in Memory.
+template <template <typename> class Memory, typename T, class Run>
+Result<T> run_gradient(const Case& options, std::int64_t rows, std::int64_t columns, Run run) {
+  std::vector<T> positive = normal_numbers<T>(rows * columns, 4);
+  for (T& value : positive) value = T(std::max(0.0f, static_cast<float>(value)));
+  const Memory<T> grad_out(normal_numbers<T>(rows * columns, 3));
+  const Memory<T> relu_out(positive);
+  Memory<T> grad_sum(options.has_sums ? positive.size() : 0);
+  Memory<float> grad_bias(std::vector<float>(options.has_bias ? static_cast<std::size_t>(columns) : 0, 5.0f));
+  run(LinearGradient<T>{.rows = rows,
+                        .columns = columns,
+                        .grad_out = grad_out.data(),
+                        .relu_out = options.is_relu ? relu_out.data() : nullptr,
+                        .dropout = {options.dropout, /*seed=*/11, /*stream=*/4},
+                        .grad_sum = options.has_sums ? grad_sum.data() : nullptr,
+                        .grad_bias = options.has_bias ? grad_bias.data() : nullptr});
+  return {grad_sum.read(), grad_bias.read()};
 }
+
+template <typename T>
+Result<T> run_kernel(const Case& options, std::int64_t rows, std::int64_t columns) {
+  return run_gradient<Array, T>(options, rows, columns, [](const LinearGradient<T>& p) {
+    if constexpr (kTestsGpu) {
+      Array<float> workspace(static_cast<std::size_t>(gradient_workspace_size(p.rows, p.columns)));
+      linear_gradient(p, p.grad_bias == nullptr ? nullptr : workspace.data(), device::Stream());
+    } else {
+      linear_gradient(p);
+    }
+  });
+}
+
+template <typename T>
+Result<T> run_reference(const Case& options, std::int64_t rows, std::int64_t columns) {
+  return run_gradient<HostBuffer, T>(options, rows, columns,
+                                     [](const LinearGradient<T>& p) { reference::linear_gradient(p); });
+}
+
+// Around the vectors of each instruction set and the blocks of rows; the emulator is slow.
+const std::vector<std::int64_t> kRows =
+    kTestsGpu ? std::vector<std::int64_t>{0, 1, 63, 129, 300} : std::vector<std::int64_t>{0, 1, 63, 64, 65, 200};
+const std::vector<std::int64_t> kColumns = kTestsGpu ? std::vector<std::int64_t>{1, 3, 8, 33, 132}
+                                                     : std::vector<std::int64_t>{1, 3, 7, 8, 15, 16, 17, 33, 64, 1030};
 
 template <typename T>
 class LinearGradientOf : public testing::Test {};
 using ElementTypes = testing::Types<float, BFloat16>;
 TYPED_TEST_SUITE(LinearGradientOf, ElementTypes);
 
-TYPED_TEST(LinearGradientOf, MatchesTheReferenceOnEveryInstructionSet) {
+TYPED_TEST(LinearGradientOf, MatchesTheReference) {
   for (const Case& options : all_cases()) {
-    for (const std::int64_t rows : {0, 1, 63, 64, 65, 200}) {
-      for (const std::int64_t columns : {1, 3, 7, 8, 15, 16, 17, 33, 64, 1030}) {
+    for (const std::int64_t rows : kRows) {
+      for (const std::int64_t columns : kColumns) {
         SCOPED_TRACE(options.name + ", " + std::to_string(rows) + " x " + std::to_string(columns));
-        const ForcedInstructionSet reference(InstructionSet::kReference);
-        const Result<TypeParam> expected = run<TypeParam>(options, rows, columns);
-        for (const InstructionSet set : runnable_instruction_sets()) {
-          const ForcedInstructionSet forced(set);
-          const Result<TypeParam> actual = run<TypeParam>(options, rows, columns);
+        const Result<TypeParam> expected = run_reference<TypeParam>(options, rows, columns);
+        for_implementations([&] {
+          const Result<TypeParam> actual = run_kernel<TypeParam>(options, rows, columns);
           for (std::size_t i = 0; i < expected.grad_sum.size(); ++i) {
             ASSERT_EQ(static_cast<float>(actual.grad_sum[i]), static_cast<float>(expected.grad_sum[i])) << i;
           }
-          // The sums of up to 200 numbers of size about 2 are computed in float.
+          // The sums of up to 300 numbers of size about 2 are computed in float.
           for (std::size_t i = 0; i < expected.grad_bias.size(); ++i) {
             ASSERT_NEAR(actual.grad_bias[i], expected.grad_bias[i], 1e-4) << i;
           }
-        }
+        });
       }
     }
   }
 }
 
-TYPED_TEST(LinearGradientOf, GivesTheSameBitsForAnyNumberOfThreads) {
-  const int threads_before = num_threads();
+TYPED_TEST(LinearGradientOf, GivesTheSameBitsInEverySchedule) {
+  const std::int64_t rows = kTestsGpu ? 140 : 500;
   for (const Case& options : all_cases()) {
-    set_num_threads(1);
-    const Result<TypeParam> expected = run<TypeParam>(options, 500, 70);
-    for (const int threads : {2, 3, 5}) {
-      set_num_threads(threads);
-      const Result<TypeParam> actual = run<TypeParam>(options, 500, 70);
-      EXPECT_EQ(actual.grad_bias, expected.grad_bias) << options.name;
+    for (const std::int64_t columns : {36, 71}) {
+      const Result<TypeParam> expected = run_kernel<TypeParam>(options, rows, columns);
+      for_schedules([&] {
+        const Result<TypeParam> actual = run_kernel<TypeParam>(options, rows, columns);
+        EXPECT_TRUE(has_same_bits(actual.grad_sum, expected.grad_sum)) << options.name;
+        EXPECT_TRUE(has_same_bits(actual.grad_bias, expected.grad_bias)) << options.name;
+      });
     }
   }
-  set_num_threads(threads_before);
 }
 
 }  // namespace

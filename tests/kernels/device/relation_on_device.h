@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "edgewise/graph/relation_view.h"
-#include "tests/support/device_buffer.h"
+#include "tests/kernels/implementations.h"
 
 namespace edgewise::kernels {
 
-/// A copy of a relation in memory of the device.
+/// A copy of a relation in the memory of the kernels that the program tests.
 class RelationOnDevice {
  public:
   explicit RelationOnDevice(const RelationView& relation)
@@ -31,9 +31,9 @@ class RelationOnDevice {
   }
 
   RelationView view_;
-  device::Buffer<EdgeIndex> row_begin_;
-  device::Buffer<Interval> intervals_;
-  device::Buffer<NodeIndex> sources_;
+  Array<EdgeIndex> row_begin_;
+  Array<Interval> intervals_;
+  Array<NodeIndex> sources_;
 };
 
 }  // namespace edgewise::kernels

@@ -1,20 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "edgewise/kernels/optimiser/adam.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
-#include <optional>
 #include <vector>
 
-#include "edgewise/kernels/optimiser/adam.h"
-#include "tests/kernels/device/schedules.h"
+#include "tests/kernels/implementations.h"
 #include "tests/kernels/random_numbers.h"
-#include "tests/support/device_buffer.h"
 
 namespace edgewise::kernels {
 namespace {
 
-using device::Buffer;
+/// Runs the kernel for GPUs or, in test_kernels, the reference: the CPU has no other kernel.
+void run_update(const AdamArguments& p) {
+  if constexpr (kTestsGpu) {
+    adam_update(p, device::Stream());
+  } else {
+    reference::adam_update(p);
+  }
+}
 
 struct Options {
   float divisor = 37.5f;
@@ -29,8 +35,8 @@ struct State {
       : value(normal_numbers<float>(count, 1)),
         mean(normal_numbers<float>(count, 2)),
         variance(normal_numbers<float>(count, 3)),
-        divided_gradient(Buffer<float>(value.size()).read()),
-        value_bf16(Buffer<BFloat16>(value.size()).read()) {
+        divided_gradient(HostBuffer<float>(value.size()).read()),
+        value_bf16(HostBuffer<BFloat16>(value.size()).read()) {
     for (float& v : variance) v *= v;
   }
 
@@ -52,16 +58,15 @@ class Problem {
     for (float& g : gradient_) g *= 50;
   }
 
-  State run_on_device() const {
+  State run() const {
     State state(std::ssize(gradient_));
-    Buffer<float> value(state.value), mean(state.mean), variance(state.variance);
-    Buffer<float> divided_gradient(state.divided_gradient);
-    Buffer<BFloat16> value_bf16(state.value_bf16);
-    const Buffer<float> gradient(gradient_), divisor(std::vector<float>{options_.divisor});
-    const Buffer<std::uint8_t> is_matrix(is_matrix_);
-    adam_update(update(value.data(), gradient.data(), mean.data(), variance.data(), divided_gradient.data(),
-                       value_bf16.data(), is_matrix.data(), divisor.data()),
-                device::Stream());
+    Array<float> value(state.value), mean(state.mean), variance(state.variance);
+    Array<float> divided_gradient(state.divided_gradient);
+    Array<BFloat16> value_bf16(state.value_bf16);
+    const Array<float> gradient(gradient_), divisor(std::vector<float>{options_.divisor});
+    const Array<std::uint8_t> is_matrix(is_matrix_);
+    run_update(update(value.data(), gradient.data(), mean.data(), variance.data(), divided_gradient.data(),
+                      value_bf16.data(), is_matrix.data(), divisor.data()));
     state.value = value.read();
     state.mean = mean.read();
     state.variance = variance.read();
@@ -103,22 +108,11 @@ class Problem {
   std::vector<std::uint8_t> is_matrix_;
 };
 
-TEST(AdamOnGpu, GivesTheBitsOfTheReference) {
-  for (const std::int64_t count : {0, 1, 4, 15, 48, 1024, 1028, 3001}) {
-    SCOPED_TRACE(testing::Message() << count << " values");
-    for (const Options& options :
-         {Options{}, Options{.beta1 = 0.4}, Options{.has_matrices = false}, Options{.has_outputs = false}}) {
-      const Problem problem(count, options);
-      EXPECT_TRUE(problem.run_on_device() == problem.run_reference());
-    }
-  }
-}
-
-TEST(AdamOnGpu, ComputesAlgorithm1OfThePaper) {
+TEST(Adam, ComputesAlgorithm1OfThePaper) {
   constexpr double kBeta1 = 0.9;
   constexpr double kBeta2 = 0.98;
-  Buffer<float> value(std::vector<float>{2}), mean(std::vector<float>{0}), variance(std::vector<float>{0});
-  const Buffer<float> divisor(std::vector<float>{2});
+  Array<float> value(std::vector<float>{2}), mean(std::vector<float>{0}), variance(std::vector<float>{0});
+  const Array<float> divisor(std::vector<float>{2});
   double theta = 2.0;
   double m = 0.0;
   double v = 0.0;
@@ -130,45 +124,54 @@ TEST(AdamOnGpu, ComputesAlgorithm1OfThePaper) {
     const double t = static_cast<double>(step);
     theta -= 0.01 * m / (1.0 - std::pow(kBeta1, t)) / (std::sqrt(v / (1.0 - std::pow(kBeta2, t))) + 1e-9);
 
-    const Buffer<float> gradient(std::vector<float>{static_cast<float>(2 * g)});
-    adam_update({.value = value.data(),
-                 .gradient = gradient.data(),
-                 .mean = mean.data(),
-                 .variance = variance.data(),
-                 .divided_gradient = nullptr,
-                 .value_bf16 = nullptr,
-                 .is_matrix = nullptr,
-                 .count = 1,
-                 .divisor = divisor.data(),
-                 .learning_rate = 0.01,
-                 .beta1 = kBeta1,
-                 .beta2 = kBeta2,
-                 .epsilon = 1e-9,
-                 .weight_decay = 0.0,
-                 .step = step},
-                device::Stream());
+    const Array<float> gradient(std::vector<float>{static_cast<float>(2 * g)});
+    run_update({.value = value.data(),
+                .gradient = gradient.data(),
+                .mean = mean.data(),
+                .variance = variance.data(),
+                .divided_gradient = nullptr,
+                .value_bf16 = nullptr,
+                .is_matrix = nullptr,
+                .count = 1,
+                .divisor = divisor.data(),
+                .learning_rate = 0.01,
+                .beta1 = kBeta1,
+                .beta2 = kBeta2,
+                .epsilon = 1e-9,
+                .weight_decay = 0.0,
+                .step = step});
 
     EXPECT_NEAR(value.read()[0], theta, 1e-6) << "step " << step;
   }
 }
 
-TEST(AdamOnGpu, ChangesNothingIfTheDivisorIsNotFinite) {
+TEST(Adam, ChangesNothingIfTheDivisorIsNotFinite) {
   for (const float divisor : {std::nanf(""), std::numeric_limits<float>::infinity()}) {
-    const Problem problem(50, {.divisor = divisor});
-    EXPECT_TRUE(problem.run_on_device() == State(50));
-    EXPECT_TRUE(problem.run_reference() == State(50));
+    EXPECT_TRUE(Problem(50, {.divisor = divisor}).run() == State(50));
+  }
+}
+
+#ifdef EDGEWISE_TESTS_GPU
+TEST(Adam, GivesTheBitsOfTheReference) {
+  for (const std::int64_t count : {0, 1, 4, 15, 48, 1024, 1028, 3001}) {
+    SCOPED_TRACE(testing::Message() << count << " values");
+    for (const Options& options :
+         {Options{}, Options{.beta1 = 0.4}, Options{.has_matrices = false}, Options{.has_outputs = false}}) {
+      const Problem problem(count, options);
+      EXPECT_TRUE(problem.run() == problem.run_reference());
+    }
   }
 }
 
 double sum_on_device(const std::vector<float>& values) {
-  const Buffer<float> buffer(values);
-  Buffer<float> workspace(static_cast<std::size_t>(sum_squares_workspace(std::ssize(values))));
-  Buffer<double> sum(1);
+  const Array<float> buffer(values);
+  Array<float> workspace(static_cast<std::size_t>(sum_squares_workspace(std::ssize(values))));
+  Array<double> sum(1);
   sum_squares(buffer.data(), std::ssize(values), workspace.data(), sum.data(), device::Stream());
   return sum.read()[0];
 }
 
-TEST(SumSquaresOnGpu, MatchesTheSumInDouble) {
+TEST(SumSquares, MatchesTheSumInDouble) {
   for (const std::int64_t count : {std::int64_t{0}, std::int64_t{1}, std::int64_t{4}, std::int64_t{1027},
                                    kSquaresOfPart, 3 * kSquaresOfPart + 5}) {
     const std::vector<float> values = normal_numbers<float>(count, 1);
@@ -178,10 +181,10 @@ TEST(SumSquaresOnGpu, MatchesTheSumInDouble) {
   }
 }
 
-TEST(SumSquaresOnGpu, GivesTheSameBitsInEverySchedule) {
+TEST(SumSquares, GivesTheSameBitsInEverySchedule) {
   const std::vector<float> values = normal_numbers<float>(kSquaresOfPart + 70, 1);
   const double expected = sum_on_device(values);
-  gpu::for_each_schedule([&] { EXPECT_EQ(sum_on_device(values), expected); });
+  for_schedules([&] { EXPECT_EQ(sum_on_device(values), expected); });
 }
 
 struct Division {
@@ -190,9 +193,9 @@ struct Division {
 };
 
 Division divide(double sum_of_squares, double tokens, double clip_norm) {
-  const Buffer<double> squares(std::vector<double>{sum_of_squares});
-  Buffer<float> divisor(1);
-  Buffer<double> norm(1);
+  const Array<double> squares(std::vector<double>{sum_of_squares});
+  Array<float> divisor(1);
+  Array<double> norm(1);
   divide_by_norm({.sum_of_squares = squares.data(),
                   .tokens = tokens,
                   .clip_norm = clip_norm,
@@ -202,7 +205,7 @@ Division divide(double sum_of_squares, double tokens, double clip_norm) {
   return {divisor.read()[0], norm.read()[0]};
 }
 
-TEST(DivideByNormOnGpu, DividesByTheTokensAndClipsALargerNorm) {
+TEST(DivideByNorm, DividesByTheTokensAndClipsALargerNorm) {
   EXPECT_EQ(divide(400, 10, 0).norm, 2.0);
   EXPECT_EQ(divide(400, 10, 0).divisor, 10.0f);
   EXPECT_EQ(divide(400, 10, 2).divisor, 10.0f);
@@ -210,12 +213,14 @@ TEST(DivideByNormOnGpu, DividesByTheTokensAndClipsALargerNorm) {
   EXPECT_EQ(divide(400, 10, 1e-300).divisor, std::numeric_limits<float>::max());
 }
 
-TEST(DivideByNormOnGpu, GivesNanIfTheNormIsNotFinite) {
+TEST(DivideByNorm, GivesNanIfTheNormIsNotFinite) {
   for (const double squares : {std::nan(""), std::numeric_limits<double>::infinity()}) {
     EXPECT_TRUE(std::isnan(divide(squares, 10, 1).divisor));
     EXPECT_FALSE(std::isfinite(divide(squares, 10, 1).norm));
   }
 }
+
+#endif  // EDGEWISE_TESTS_GPU
 
 }  // namespace
 }  // namespace edgewise::kernels
