@@ -83,8 +83,9 @@ std::vector<T> arguments() {
     values.push_back(T(std::ldexp(1.3f, exponent)));
     values.push_back(T(std::ldexp(-1.3f, exponent)));
   }
-  if (!kTestsGpu)
+  if (!kTestsGpu) {
     values.insert(values.end(), {T(std::numeric_limits<float>::max()), T(std::numeric_limits<float>::lowest())});
+  }
   return values;
 }
 
