@@ -69,11 +69,11 @@ void HaltingRows::end_step(const float* states) {
   ++step_;
   continuing_.clear();
   halting_.clear();
-  if (is_adaptive_) compute_probabilities(states);
+  if (is_adaptive()) compute_probabilities(states);
   std::vector<NodeIndex> still_active;
   for (std::size_t i = 0; i < active_.size(); ++i) {
     const auto row = static_cast<std::size_t>(active_[i]);
-    const double probability = is_adaptive_ ? probabilities_[i] : 0.0;
+    const double probability = is_adaptive() ? probabilities_[i] : 0.0;
     const double sum = probability_sums_[row] + probability;
     const bool halts = step_ == max_steps_ || sum >= 1.0 - options_.universal.epsilon;
     const float weight = halts ? remainders_[row] : static_cast<float>(probability);
@@ -98,13 +98,17 @@ void HaltingRows::add_weighted_state(NodeIndex row, float weight, const float* s
 }
 
 template <typename T, typename E>
-UniversalLayer<T, E>::UniversalLayer(const Weights<T>& weights, const UniversalLayerParameters<T>& parameters)
+UniversalLayer<T, E>::UniversalLayer(const Weights<T>& weights, const StackParameters<T>& stack, std::int64_t max_steps,
+                                     std::int64_t step_offset)
     : options_(weights.options),
-      parameters_(parameters),
+      stack_(stack),
+      layer_(stack.layers.front()),
+      max_steps_(max_steps),
+      step_offset_(step_offset),
       width_(weights.heads.width()),
       rows_(weights.options, weights.heads),
       halted_rows_(weights.options, weights.heads),
-      halting_(weights.options, parameters.halting, parameters.is_adaptive, parameters.max_steps) {}
+      halting_(weights.options, stack.halting, max_steps) {}
 
 template <typename T, typename E>
 float* UniversalLayer<T, E>::begin(std::span<const std::int64_t> positions, std::span<E* const> entries,
@@ -113,7 +117,7 @@ float* UniversalLayer<T, E>::begin(std::span<const std::int64_t> positions, std:
   entries_ = entries;
   attended_ = &attended;
   if (drops_halted()) {
-    for (const E* entry : entries) entry_steps_[entry] = parameters_.max_steps;
+    for (const E* entry : entries) entry_steps_[entry] = max_steps_;
   }
   return rows_.begin(std::ssize(positions));
 }
@@ -148,7 +152,7 @@ std::vector<const E*> UniversalLayer<T, E>::remove_halted(std::span<SourceRange>
 
 template <typename T, typename E>
 void UniversalLayer<T, E>::self_attend(const NormParameters& next_sublayer_norm) {
-  const AttentionParameters<T>& attention = parameters_.self_attention;
+  const AttentionParameters<T>& attention = layer_.self_attention;
   rows_.prepare_input(rows_.pre_norm(attention.norm));
   const float* projected = rows_.project(attention.query_key_value);
   write_keys_and_values(gather<E*>(entries_, halting_.active()), halting_.step(), projected);
@@ -169,20 +173,20 @@ void UniversalLayer<T, E>::self_attend(const NormParameters& next_sublayer_norm)
 
 template <typename T, typename E>
 void UniversalLayer<T, E>::feed_forward() {
-  if (parameters_.filter.is_on()) convolve();
-  rows_.feed_forward(parameters_.feed_forward, kNoNorm);  // the next step adds embeddings before its first norm
+  if (stack_.convolution.is_on()) convolve();
+  rows_.feed_forward(layer_.feed_forward, kNoNorm);  // the next step adds embeddings before its first norm
 }
 
 // Replaces the input of feed-forward by its convolution with the inputs of the neighbours.
 template <typename T, typename E>
 void UniversalLayer<T, E>::convolve() {
-  const float* normed = rows_.apply_norm(rows_.pre_norm(parameters_.feed_forward.norm));
+  const float* normed = rows_.apply_norm(rows_.pre_norm(layer_.feed_forward.norm));
   write_filter_input(gather<E*>(entries_, halting_.active()), halting_.step(), normed);
   float* convolved = convolved_buffer_.allocate(rows_.num_rows(), options_.size);
   float* out = convolved;
   for (const NodeIndex row : halting_.active()) {
     const SourceRange& range = attended_->ranges[static_cast<std::size_t>(row)];
-    convolve_depthwise(parameters_.filter, options_.size, range, range.begin + halting_.position(row),
+    convolve_depthwise(stack_.convolution, options_.size, range, range.begin + halting_.position(row),
                        attended_->entries.data(), entry_offset(halting_.step()) + 2 * width_, out);
     out += options_.size;
   }
@@ -206,8 +210,8 @@ void UniversalLayer<T, E>::end_step() {
 // max_steps steps, each of which reads an entry of its own.
 template <typename T, typename E>
 std::int64_t UniversalLayer<T, E>::num_later_entries() const {
-  if (parameters_.step_offset == 0) return is_done() ? 0 : 1;
-  return parameters_.max_steps - halting_.step();
+  if (step_offset_ == 0) return is_done() ? 0 : 1;
+  return max_steps_ - halting_.step();
 }
 
 // Writes the entries of the rows that halt in this step, computed from their last states, for all later steps.
@@ -217,10 +221,10 @@ void UniversalLayer<T, E>::freeze(std::span<E* const> entries) {
   for (const NodeIndex row : halting_.halting()) {
     state = std::copy_n(rows_.state() + row * options_.size, options_.size, state);
   }
-  halted_rows_.prepare_input(halted_rows_.pre_norm(parameters_.self_attention.norm));
-  const float* projected = halted_rows_.project(parameters_.self_attention.query_key_value);
-  const bool has_filter = parameters_.filter.is_on();
-  const NormParameters& filter_norm = halted_rows_.pre_norm(parameters_.feed_forward.norm);
+  halted_rows_.prepare_input(halted_rows_.pre_norm(layer_.self_attention.norm));
+  const float* projected = halted_rows_.project(layer_.self_attention.query_key_value);
+  const bool has_filter = stack_.convolution.is_on();
+  const NormParameters& filter_norm = halted_rows_.pre_norm(layer_.feed_forward.norm);
   const float* normed = has_filter ? halted_rows_.apply_norm(filter_norm) : nullptr;
   const std::int64_t end = halting_.step() + num_later_entries();
   for (std::int64_t step = halting_.step(); step < end; ++step) {

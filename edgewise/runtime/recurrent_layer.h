@@ -21,10 +21,9 @@ namespace edgewise {
 /// halt in the same step in both. Shapes: A = active rows, M = size of a state.
 class HaltingRows {
  public:
-  /// Without `is_adaptive`, all rows take `max_steps` steps and their last state is the result.
-  HaltingRows(const TransformerOptions& options, const HaltingParameters& parameters, bool is_adaptive,
-              std::int64_t max_steps)
-      : options_(options), parameters_(parameters), is_adaptive_(is_adaptive), max_steps_(max_steps) {}
+  /// Without parameters, all rows take `max_steps` steps and their last state is the result.
+  HaltingRows(const TransformerOptions& options, const HaltingParameters& parameters, std::int64_t max_steps)
+      : options_(options), parameters_(parameters), max_steps_(max_steps) {}
 
   /// Starts with one active row per position.
   void begin(std::span<const std::int64_t> positions);
@@ -51,12 +50,12 @@ class HaltingRows {
   const std::vector<float>& weighted_states() const { return weighted_states_; }
 
  private:
+  bool is_adaptive() const { return !parameters_.weight.empty(); }
   void compute_probabilities(const float* states);
   void add_weighted_state(NodeIndex row, float weight, const float* state);
 
   const TransformerOptions& options_;
   const HaltingParameters& parameters_;
-  bool is_adaptive_;
   std::int64_t max_steps_;
   std::int64_t step_ = 0;
   std::vector<std::int64_t> positions_;
@@ -69,17 +68,6 @@ class HaltingRows {
   FloatBuffer normed_buffer_;
 };
 
-template <typename T>
-struct UniversalLayerParameters {
-  const AttentionParameters<T>& self_attention;
-  const FeedForwardParameters<T>& feed_forward;
-  const ConvolutionParameters& filter;
-  const HaltingParameters& halting;
-  bool is_adaptive;
-  std::int64_t max_steps;
-  std::int64_t step_offset;  // distance between a row's entries for consecutive steps; 0: one entry serves all steps
-};
-
 /// The layer of a Universal Transformer's encoder or decoder, applied to rows step after step until each has halted.
 /// In each step, the active rows write their keys, values and, with a filter, the filter's inputs to their cache
 /// entries: [W], [W] and [M]. The option universal.halted_keys says what active rows attend to once a row has halted:
@@ -88,7 +76,10 @@ struct UniversalLayerParameters {
 template <typename T, typename E>
 class UniversalLayer {
  public:
-  UniversalLayer(const Weights<T>& weights, const UniversalLayerParameters<T>& parameters);
+  /// `stack` is the encoder or the decoder of `weights`. A row takes at most `max_steps` steps, and has entries for
+  /// consecutive steps at a distance of `step_offset`; 0: one entry serves all steps.
+  UniversalLayer(const Weights<T>& weights, const StackParameters<T>& stack, std::int64_t max_steps,
+                 std::int64_t step_offset);
 
   /// Starts with one row per position. `entries` are the rows' own cache entries, and `attended`, which must outlive
   /// the rows, the entries that each row attends to: all positions of its sentence from 0 up to at least its own.
@@ -112,7 +103,7 @@ class UniversalLayer {
 
  private:
   bool drops_halted() const { return options_.universal.halted_keys == HaltedKeys::kDropped; }
-  std::int64_t entry_offset(std::int64_t step) const { return step * parameters_.step_offset; }
+  std::int64_t entry_offset(std::int64_t step) const { return step * step_offset_; }
   std::int64_t num_later_entries() const;
   void write_keys_and_values(std::span<E* const> entries, std::int64_t step, const float* projected) const;
   void write_filter_input(std::span<E* const> entries, std::int64_t step, const float* normed) const;
@@ -121,7 +112,10 @@ class UniversalLayer {
   void freeze(std::span<E* const> entries);
 
   const TransformerOptions& options_;
-  UniversalLayerParameters<T> parameters_;
+  const StackParameters<T>& stack_;
+  const LayerParameters<T>& layer_;
+  std::int64_t max_steps_;
+  std::int64_t step_offset_;
   std::int64_t width_;
   SublayerRunner<T> rows_;
   SublayerRunner<T> halted_rows_;  // the rows that halt in this step

@@ -18,10 +18,10 @@ class RuntimeScorer : public Scorer {
         width_(weights.heads.width()),
         embedding_(weights.options),
         rows_(weights.options, weights.heads),
-        cache_({.self_layers = std::ssize(weights.decoder),
-                .cross_layers = std::ssize(weights.decoder),
+        cache_({.self_layers = std::ssize(weights.decoder.layers),
+                .cross_layers = std::ssize(weights.decoder.layers),
                 .width = weights.heads.width()}),
-        recorder_(recorded_heads, weights.heads, std::ssize(weights.decoder)) {}
+        recorder_(recorded_heads, weights.heads, std::ssize(weights.decoder.layers)) {}
 
   std::int64_t vocabulary_size() const override { return weights_.options.output_vocabulary; }
 
@@ -45,8 +45,8 @@ class RuntimeScorer : public Scorer {
   void run_encoder() {
     float* states = rows_.begin(batch_.num_rows());
     embedding_.write(weights_.input_side(), batch_.tokens, batch_.positions, "encode", states);
-    run_layers(rows_, weights_.encoder, weights_.encoder_norm, [&](std::size_t i, const NormParameters& next) {
-      encoder_self_attend(weights_.encoder[i].self_attention, next);
+    run_layers(rows_, weights_.encoder, [&](std::size_t i, const NormParameters& next) {
+      encoder_self_attend(weights_.encoder.layers[i].self_attention, next);
     });
   }
 
@@ -65,8 +65,8 @@ class RuntimeScorer : public Scorer {
   }
 
   void write_cross_attention_entries() {
-    for (std::size_t layer = 0; layer < weights_.decoder.size(); ++layer) {
-      const float* projected = rows_.project(weights_.decoder[layer].cross_attention.key_value);
+    for (std::size_t layer = 0; layer < weights_.decoder.layers.size(); ++layer) {
+      const float* projected = rows_.project(weights_.decoder.layers[layer].cross_attention.key_value);
       write_entries(cache_.rows(), cache_.cross_offset(static_cast<std::int64_t>(layer)), 2 * width_, projected,
                     2 * width_);
     }
@@ -75,14 +75,14 @@ class RuntimeScorer : public Scorer {
   void run_decoder(StepResult* recorded) {
     float* states = rows_.begin(std::ssize(cache_.tokens()));
     embedding_.write(weights_.output_side(), cache_.tokens(), cache_.positions(), "step", states);
-    run_layers(rows_, weights_.decoder, weights_.decoder_norm, [&](std::size_t i, const NormParameters& next) {
-      decoder_self_attend(i, rows_.pre_norm(weights_.decoder[i].cross_attention.norm));
+    run_layers(rows_, weights_.decoder, [&](std::size_t i, const NormParameters& next) {
+      decoder_self_attend(i, rows_.pre_norm(weights_.decoder.layers[i].cross_attention.norm));
       cross_attend(i, next, recorded);
     });
   }
 
   void decoder_self_attend(std::size_t layer, const NormParameters& next) {
-    const AttentionParameters<T>& attention = weights_.decoder[layer].self_attention;
+    const AttentionParameters<T>& attention = weights_.decoder.layers[layer].self_attention;
     const float* projected = rows_.project(attention.query_key_value);
     const std::int64_t offset = cache_.self_offset(static_cast<std::int64_t>(layer));
     write_entries(cache_.rows(), offset, 2 * width_, projected + width_, 3 * width_);
@@ -96,7 +96,7 @@ class RuntimeScorer : public Scorer {
   }
 
   void cross_attend(std::size_t layer, const NormParameters& next, StepResult* recorded) {
-    const AttentionParameters<T>& attention = weights_.decoder[layer].cross_attention;
+    const AttentionParameters<T>& attention = weights_.decoder.layers[layer].cross_attention;
     const bool is_recorded = recorded != nullptr && static_cast<std::int64_t>(layer) == recorder_.layer();
     if (is_recorded) recorder_.begin(cache_.inputs().ranges);
     const float* query = rows_.project(attention.query);

@@ -70,15 +70,16 @@ class SublayerRunner {
 };
 
 /// Runs rows through the layers of an encoder or a decoder, over the sublayers of a backend: SublayerRunner, or
-/// GpuSublayers. The rows have the states that enter the first layer; their input becomes final_norm(states).
+/// GpuSublayers. The rows have the states that enter the first layer; their input becomes the final norm of the states.
 /// attend(i, next) runs the attention of layer i, one or two sublayers; `next` is the norm after the last of them.
-template <class Sublayers, class Layer, class Norm, class Attend>
-void run_layers(Sublayers& rows, const std::vector<Layer>& layers, const Norm& final_norm, Attend attend) {
+template <class Sublayers, typename T, class Attend>
+void run_layers(Sublayers& rows, const StackParameters<T>& stack, Attend attend) {
+  const std::vector<LayerParameters<T>>& layers = stack.layers;
   rows.prepare_input(rows.pre_norm(layers.front().self_attention.norm));
   for (std::size_t i = 0; i < layers.size(); ++i) {
     attend(i, rows.pre_norm(layers[i].feed_forward.norm));
     const bool is_last = i + 1 == layers.size();
-    rows.feed_forward(layers[i].feed_forward, is_last ? final_norm : rows.pre_norm(layers[i + 1].self_attention.norm));
+    rows.feed_forward(layers[i].feed_forward, is_last ? stack.norm : rows.pre_norm(layers[i + 1].self_attention.norm));
   }
 }
 

@@ -23,26 +23,14 @@ class UniversalRuntimeScorer : public Scorer {
   UniversalRuntimeScorer(const Weights<T>& weights, const CrossHeads& recorded_heads)
       : weights_(weights),
         width_(weights.heads.width()),
-        filter_input_size_(weights.encoder_convolution.is_on() ? weights.options.size : 0),
+        filter_input_size_(weights.encoder.convolution.is_on() ? weights.options.size : 0),
         embedding_(weights.options),
         cache_({.self_layers = weights.options.decoder_layers,
                 .cross_layers = 1,
                 .width = width_,
                 .extra_size = filter_input_size_}),
-        encoder_(weights, {.self_attention = weights.encoder.front().self_attention,
-                           .feed_forward = weights.encoder.front().feed_forward,
-                           .filter = weights.encoder_convolution,
-                           .halting = weights.encoder_halting,
-                           .is_adaptive = encoder_adapts(weights.options.universal.adaptive),
-                           .max_steps = weights.options.encoder_layers,
-                           .step_offset = 0}),
-        decoder_(weights, {.self_attention = weights.decoder.front().self_attention,
-                           .feed_forward = weights.decoder.front().feed_forward,
-                           .filter = weights.decoder_convolution,
-                           .halting = weights.decoder_halting,
-                           .is_adaptive = decoder_adapts(weights.options.universal.adaptive),
-                           .max_steps = weights.options.decoder_layers,
-                           .step_offset = cache_.self_offset(1)}),
+        encoder_(weights, weights.encoder, weights.options.encoder_layers, /*step_offset=*/0),
+        decoder_(weights, weights.decoder, weights.options.decoder_layers, cache_.self_offset(1)),
         recorder_(recorded_heads, weights.heads, 1) {}
 
   std::int64_t vocabulary_size() const override { return weights_.options.output_vocabulary; }
@@ -52,7 +40,7 @@ class UniversalRuntimeScorer : public Scorer {
     batch_.assign(inputs);
     run_encoder();  // first: an error must leave the slots unchanged
     cache_.add_inputs(slots, inputs);
-    const float* projected = encoder_.rows().project(weights_.decoder.front().cross_attention.key_value);
+    const float* projected = encoder_.rows().project(weights_.decoder.layers.front().cross_attention.key_value);
     write_entries(cache_.rows(), cache_.cross_offset(0), 2 * width_, projected, 2 * width_);
   }
 
@@ -84,11 +72,11 @@ class UniversalRuntimeScorer : public Scorer {
     embedding_.write(weights_.input_side(), batch_.tokens, "encode", states);
     while (!encoder_.is_done()) {
       encoder_.begin_step(embedding_);
-      encoder_.self_attend(weights_.encoder.front().feed_forward.norm);
+      encoder_.self_attend(weights_.encoder.layers.front().feed_forward.norm);
       encoder_.feed_forward();
       encoder_.end_step();
     }
-    encoder_.finish(weights_.encoder_norm);
+    encoder_.finish(weights_.encoder.norm);
   }
 
   void run_decoder(bool records_attention) {
@@ -97,16 +85,16 @@ class UniversalRuntimeScorer : public Scorer {
     embedding_.write(weights_.output_side(), cache_.tokens(), "step", states);
     while (!decoder_.is_done()) {
       decoder_.begin_step(embedding_);
-      decoder_.self_attend(weights_.decoder.front().cross_attention.norm);
+      decoder_.self_attend(weights_.decoder.layers.front().cross_attention.norm);
       cross_attend(records_attention);
       decoder_.feed_forward();
       decoder_.end_step();
     }
-    decoder_.finish(weights_.decoder_norm);
+    decoder_.finish(weights_.decoder.norm);
   }
 
   void cross_attend(bool records_attention) {
-    const DecoderLayerParameters<T>& layer = weights_.decoder.front();
+    const LayerParameters<T>& layer = weights_.decoder.layers.front();
     const std::vector<NodeIndex>& active = decoder_.halting().active();
     const std::vector<SourceRange> ranges = gather<SourceRange>(cache_.inputs().ranges, active);
     std::vector<float*> weights;

@@ -75,23 +75,24 @@ class WeightPacker {
     }
     for (std::int64_t i = 0; i < num_layers(options_.encoder_layers); ++i) {
       const std::string layer = layer_prefix("encoder", i);
-      weights.encoder.push_back({read_self_attention(layer), read_feed_forward(layer)});
+      weights.encoder.layers.push_back({read_self_attention(layer), {}, read_feed_forward(layer)});
     }
     for (std::int64_t i = 0; i < num_layers(options_.decoder_layers); ++i) {
       const std::string layer = layer_prefix("decoder", i);
-      weights.decoder.push_back({read_self_attention(layer), read_cross_attention(layer), read_feed_forward(layer)});
+      weights.decoder.layers.push_back(
+          {read_self_attention(layer), read_cross_attention(layer), read_feed_forward(layer)});
     }
     if (is_universal()) {
       const std::int64_t width = options_.universal.filter_width;
-      weights.encoder_convolution = read_convolution("encoder.filter", NeighbourWindow::centred(width));
-      weights.decoder_convolution = read_convolution("decoder.filter", NeighbourWindow::causal(width));
+      weights.encoder.convolution = read_convolution("encoder.filter", NeighbourWindow::centred(width));
+      weights.decoder.convolution = read_convolution("decoder.filter", NeighbourWindow::causal(width));
       const AdaptiveSides adaptive = options_.universal.adaptive;
-      if (encoder_adapts(adaptive)) weights.encoder_halting = read_halting("encoder.halting");
-      if (decoder_adapts(adaptive)) weights.decoder_halting = read_halting("decoder.halting");
+      if (encoder_adapts(adaptive)) weights.encoder.halting = read_halting("encoder.halting");
+      if (decoder_adapts(adaptive)) weights.decoder.halting = read_halting("decoder.halting");
     }
     if (options_.final_norm) {
-      weights.encoder_norm = read_norm("encoder.norm");
-      weights.decoder_norm = read_norm("decoder.norm");
+      weights.encoder.norm = read_norm("encoder.norm");
+      weights.decoder.norm = read_norm("decoder.norm");
     }
     reader_.expect_all_read();
     return weights;

@@ -61,15 +61,9 @@ struct FeedForwardParameters {
 };
 
 template <typename T>
-struct EncoderLayerParameters {
+struct LayerParameters {
   AttentionParameters<T> self_attention;
-  FeedForwardParameters<T> feed_forward;
-};
-
-template <typename T>
-struct DecoderLayerParameters {
-  AttentionParameters<T> self_attention;
-  AttentionParameters<T> cross_attention;
+  AttentionParameters<T> cross_attention;  // decoder only
   FeedForwardParameters<T> feed_forward;
 };
 
@@ -87,6 +81,15 @@ struct HaltingParameters {
   NormParameters norm;
   std::vector<float> weight;  // [M]
   float bias = 0;
+};
+
+/// The layers of an encoder or a decoder.
+template <typename T>
+struct StackParameters {
+  std::vector<LayerParameters<T>> layers;  // a single one in a Universal Transformer
+  ConvolutionParameters convolution;       // Universal Transformer only
+  HaltingParameters halting;               // empty unless the side is adaptive
+  NormOf<T> norm;                          // after the last layer
 };
 
 /// A table of vectors of tokens or positions.
@@ -116,14 +119,7 @@ struct Weights {
   Table own_output_embedding;  // empty if the output shares the input's table
   Table input_positions;       // these tables are empty if position vectors have a formula
   Table output_positions;
-  std::vector<EncoderLayerParameters<T>> encoder;  // `encoder` and `decoder`: one layer in a Universal Transformer
-  ConvolutionParameters encoder_convolution;       // filters and halting units: Universal Transformer only
-  HaltingParameters encoder_halting;               // empty unless the side is adaptive
-  NormOf<T> encoder_norm;
-  std::vector<DecoderLayerParameters<T>> decoder;
-  ConvolutionParameters decoder_convolution;
-  HaltingParameters decoder_halting;
-  NormOf<T> decoder_norm;
+  StackParameters<T> encoder, decoder;
   std::vector<LinearOf<T>> output_projection;  // tiles of the vocabulary; a single one on a GPU
   std::int64_t tile_size = 0;                  // columns of each tile but the last
 

@@ -104,10 +104,10 @@ class GpuScorer : public Scorer {
         input_embedding_(weights_.options),
         output_embedding_(weights_.options),
         rows_(weights_.options, stream_),
-        inputs_(std::ssize(weights_.decoder), size_),
-        nodes_(std::ssize(weights_.decoder), size_),
+        inputs_(std::ssize(weights_.decoder.layers), size_),
+        nodes_(std::ssize(weights_.decoder.layers), size_),
         output_(weights_.options.output_vocabulary, output_projection_.outputs),
-        recorder_(recorded_heads, weights_.heads, std::ssize(weights_.decoder)) {}
+        recorder_(recorded_heads, weights_.heads, std::ssize(weights_.decoder.layers)) {}
 
   std::int64_t vocabulary_size() const override { return weights_.options.output_vocabulary; }
 
@@ -156,8 +156,8 @@ class GpuScorer : public Scorer {
   void run_encoder(const GpuEmbedding::Rows& rows, const UploadedArray<T*>& places, const RelationView& relation) {
     float* const states = rows_.begin(rows.count);
     input_embedding_.write(weights_.input_side(), rows, upload_, stream_, states);
-    run_layers(rows_, weights_.encoder, weights_.encoder_norm, [&](std::size_t i, const GpuNorm& next) {
-      encoder_self_attend(weights_.encoder[i].self_attention, places, relation, next);
+    run_layers(rows_, weights_.encoder, [&](std::size_t i, const GpuNorm& next) {
+      encoder_self_attend(weights_.encoder.layers[i].self_attention, places, relation, next);
     });
   }
 
@@ -177,9 +177,9 @@ class GpuScorer : public Scorer {
   }
 
   void write_input_entries(const UploadedArray<T*>& entries) {
-    for (std::size_t i = 0; i < weights_.decoder.size(); ++i) {
+    for (std::size_t i = 0; i < weights_.decoder.layers.size(); ++i) {
       const auto layer = static_cast<std::int64_t>(i);
-      const float* const projected = rows_.project(weights_.decoder[i].cross_attention.key_value);
+      const float* const projected = rows_.project(weights_.decoder.layers[i].cross_attention.key_value);
       write_rows(projected, 2 * size_, upload_.at(entries), inputs_.key_offset(layer));
       write_rows(projected + size_, 2 * size_, upload_.at(entries), inputs_.value_offset(layer));
     }
@@ -226,15 +226,15 @@ class GpuScorer : public Scorer {
   void run_decoder(const StepArrays& arrays, bool is_recorded) {
     float* const states = rows_.begin(arrays.rows.count);
     output_embedding_.write(weights_.output_side(), arrays.rows, upload_, stream_, states);
-    run_layers(rows_, weights_.decoder, weights_.decoder_norm, [&](std::size_t i, const GpuNorm& next) {
-      decoder_self_attend(i, arrays, rows_.pre_norm(weights_.decoder[i].cross_attention.norm));
+    run_layers(rows_, weights_.decoder, [&](std::size_t i, const GpuNorm& next) {
+      decoder_self_attend(i, arrays, rows_.pre_norm(weights_.decoder.layers[i].cross_attention.norm));
       cross_attend(i, arrays, is_recorded, next);
     });
   }
 
   void decoder_self_attend(std::size_t number, const StepArrays& arrays, const GpuNorm& next) {
     const auto layer = static_cast<std::int64_t>(number);
-    const AttentionParameters<OnGpu<T>>& attention = weights_.decoder[number].self_attention;
+    const AttentionParameters<OnGpu<T>>& attention = weights_.decoder.layers[number].self_attention;
     const float* const projected = rows_.project(attention.query_key_value);
     write_rows(projected, 3 * size_, upload_.at(arrays.places), 0);
     write_rows(projected + size_, 3 * size_, upload_.at(arrays.entries), nodes_.key_offset(layer));
@@ -249,7 +249,7 @@ class GpuScorer : public Scorer {
 
   void cross_attend(std::size_t number, const StepArrays& arrays, bool is_recorded, const GpuNorm& next) {
     const auto layer = static_cast<std::int64_t>(number);
-    const AttentionParameters<OnGpu<T>>& attention = weights_.decoder[number].cross_attention;
+    const AttentionParameters<OnGpu<T>>& attention = weights_.decoder.layers[number].cross_attention;
     write_rows(rows_.project(attention.query), size_, upload_.at(arrays.places), 0);
     const GpuAttentionInput<T> input = {.query = projected_.data(),
                                         .key = inputs_.keys(layer),
