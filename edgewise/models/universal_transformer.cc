@@ -8,8 +8,6 @@
 
 #include "edgewise/graph/relation.h"
 #include "edgewise/graph/relation_ops.h"
-#include "edgewise/models/adaptive_computation.h"
-#include "edgewise/nn/linear.h"
 #include "edgewise/nn/sublayer.h"
 #include "edgewise/ops/rows.h"
 
@@ -28,10 +26,20 @@ class UniversalConvolution {
 
   /// Convolves the inputs of the active nodes. `halted` lists the halted nodes in the order in which they halted.
   at::Tensor operator()(const std::vector<NodeIndex>& active, const std::vector<NodeIndex>& halted,
-                        const at::Tensor& input_AM) const;
+                        const at::Tensor& input_AM) const {
+    if (!convolution_->is_on()) return input_AM;
+    const std::vector<NodeIndex> row_of_node = rows_by_node(active, halted);
+    std::vector<NodeIndex> rows = find_neighbours(*relation_, active, active, convolution_->window);
+    for (NodeIndex& row : rows) {
+      if (row != kNoNode) row = row_of_node[static_cast<std::size_t>(row)];
+    }
+    return (*convolution_)(frozen_.defined() ? at::cat({input_AM, frozen_}) : input_AM, rows);
+  }
 
   /// Halts rows `halting` of the active nodes, whose states after the step are `x_AM`.
-  void halt(const std::vector<NodeIndex>& halting, const at::Tensor& x_AM, const Pass& pass);
+  void halt(const std::vector<NodeIndex>& halting, const at::Tensor& x_AM, const Pass& pass) {
+    if (convolution_->is_on()) append_rows(frozen_, sublayer_->begin(take_rows(x_AM, halting), pass).input_TM);
+  }
 
  private:
   const Relation* relation_;
@@ -39,21 +47,6 @@ class UniversalConvolution {
   const Sublayer* sublayer_;
   at::Tensor frozen_;  // inputs of the halted nodes' last states, in the order in which the nodes halted
 };
-
-at::Tensor UniversalConvolution::operator()(const std::vector<NodeIndex>& active, const std::vector<NodeIndex>& halted,
-                                            const at::Tensor& input_AM) const {
-  if (!convolution_->is_on()) return input_AM;
-  const std::vector<NodeIndex> row_of_node = rows_by_node(active, halted);
-  std::vector<NodeIndex> rows = find_neighbours(*relation_, active, active, convolution_->window);
-  for (NodeIndex& row : rows) {
-    if (row != kNoNode) row = row_of_node[static_cast<std::size_t>(row)];
-  }
-  return (*convolution_)(frozen_.defined() ? at::cat({input_AM, frozen_}) : input_AM, rows);
-}
-
-void UniversalConvolution::halt(const std::vector<NodeIndex>& halting, const at::Tensor& x_AM, const Pass& pass) {
-  if (convolution_->is_on()) append_rows(frozen_, sublayer_->begin(take_rows(x_AM, halting), pass).input_TM);
-}
 
 Norm final_norm(const TransformerOptions& options) {
   return options.final_norm ? Norm(options.size, options.norm, options.norm_epsilon) : Norm();
@@ -70,14 +63,24 @@ PonderHistogram make_histogram(const std::vector<std::int64_t>& steps) {
   return histogram;
 }
 
-/// The common part of encoder and decoder layer: self-attention and convolution, which also read halted nodes.
-class UniversalSelfAttentionLayer : public AdaptiveLayer {
+/// The steps of the encoder's or the decoder's layer, in which self-attention and convolution also read halted nodes.
+template <class Layer>
+class UniversalSteps : public AdaptiveLayer {
  public:
   /// `relation` connects the nodes of the side.
-  template <class Layer>
-  UniversalSelfAttentionLayer(const UniversalSide<Layer>& side, const Relation& relation, HaltedKeys halted_keys)
-      : attention_(relation, side.layer.self_attention, side.layer.self_sublayer, halted_keys),
+  UniversalSteps(const UniversalSide<Layer>& side, const Relation& relation, HaltedKeys halted_keys)
+      : layer_(&side.layer),
+        attention_(relation, side.layer.self_attention, side.layer.self_sublayer, halted_keys),
         convolution_(relation, side.convolution, side.layer.feed_forward_sublayer) {}
+
+  at::Tensor step(const std::vector<NodeIndex>& active, const at::Tensor& x_AM, std::int64_t /*step*/,
+                  Pass& pass) override {
+    const NodeState state = layer_->begin(x_AM, pass);
+    const at::Tensor average_AHV = attention_(active, state.input_TM, pass);
+    NodeState attended = finish_attention(active, state.x_TM, average_AHV, pass);
+    attended.input_TM = convolution_(active, attention_.halted(), attended.input_TM);
+    return layer_->apply_feed_forward(attended, Norm(), pass).x_TM;
+  }
 
   void halt(const std::vector<NodeIndex>& active, const std::vector<NodeIndex>& halting, const at::Tensor& x_AM,
             const Pass& pass) override {
@@ -86,50 +89,42 @@ class UniversalSelfAttentionLayer : public AdaptiveLayer {
   }
 
  protected:
+  /// Returns the state before feed-forward, from the averages of self-attention.
+  virtual NodeState finish_attention(const std::vector<NodeIndex>& active, const at::Tensor& x_AM,
+                                     const at::Tensor& average_AHV, Pass& pass) const = 0;
+
+  const Layer* layer_;
+
+ private:
   AdaptiveAttention attention_;
   UniversalConvolution convolution_;
 };
 
-class UniversalEncoderLayer : public UniversalSelfAttentionLayer {
- public:
-  UniversalEncoderLayer(const UniversalEncoder& encoder, const Relation& relation, HaltedKeys halted_keys)
-      : UniversalSelfAttentionLayer(encoder, relation, halted_keys), layer_(&encoder.layer) {}
+class UniversalEncoderSteps : public UniversalSteps<EncoderLayer> {
+  using UniversalSteps::UniversalSteps;
 
-  at::Tensor step(const std::vector<NodeIndex>& active, const at::Tensor& x_AM, std::int64_t /*step*/,
-                  Pass& pass) override {
-    const NodeState state = layer_->begin(x_AM, pass);
-    const at::Tensor average_AHV = attention_(active, state.input_TM, pass);
-    NodeState attended = layer_->finish_attention(state.x_TM, average_AHV, pass);
-    attended.input_TM = convolution_(active, attention_.halted(), attended.input_TM);
-    return layer_->apply_feed_forward(attended, Norm(), pass).x_TM;
+  NodeState finish_attention(const std::vector<NodeIndex>& /*active*/, const at::Tensor& x_AM,
+                             const at::Tensor& average_AHV, Pass& pass) const override {
+    return layer_->finish_attention(x_AM, average_AHV, pass);
   }
-
- private:
-  const EncoderLayer* layer_;
 };
 
-class UniversalDecoderLayer : public UniversalSelfAttentionLayer {
+class UniversalDecoderSteps : public UniversalSteps<DecoderLayer> {
  public:
-  UniversalDecoderLayer(const UniversalDecoder& decoder, const Relation& decoder_decoder,
+  UniversalDecoderSteps(const UniversalDecoder& decoder, const Relation& decoder_decoder,
                         const Relation& encoder_decoder, const at::Tensor& encoded_SM, HaltedKeys halted_keys)
-      : UniversalSelfAttentionLayer(decoder, decoder_decoder, halted_keys),
-        layer_(&decoder.layer),
+      : UniversalSteps(decoder, decoder_decoder, halted_keys),
         encoder_decoder_(&encoder_decoder),
         encoder_key_value_(decoder.layer.project_cross_qkv(encoded_SM, AttentionFields::kKeyValue)) {}
 
-  at::Tensor step(const std::vector<NodeIndex>& active, const at::Tensor& x_AM, std::int64_t /*step*/,
-                  Pass& pass) override {
-    const NodeState state = layer_->begin(x_AM, pass);
-    const at::Tensor average_AHV = attention_(active, state.input_TM, pass);
+ private:
+  NodeState finish_attention(const std::vector<NodeIndex>& active, const at::Tensor& x_AM,
+                             const at::Tensor& average_AHV, Pass& pass) const override {
     const bool has_all_nodes = std::ssize(active) == encoder_decoder_->num_destinations();
     const Relation edges = has_all_nodes ? *encoder_decoder_ : select_rows(*encoder_decoder_, active);
-    NodeState attended = layer_->attend_encoder(edges, state.x_TM, average_AHV, encoder_key_value_, pass);
-    attended.input_TM = convolution_(active, attention_.halted(), attended.input_TM);
-    return layer_->apply_feed_forward(attended, Norm(), pass).x_TM;
+    return layer_->attend_encoder(edges, x_AM, average_AHV, encoder_key_value_, pass);
   }
 
- private:
-  const DecoderLayer* layer_;
   const Relation* encoder_decoder_;
   Projections encoder_key_value_;
 };
@@ -171,7 +166,7 @@ AdaptiveResult UniversalTransformer::run_side(std::int64_t max_steps, bool is_ad
 AdaptiveResult UniversalTransformer::encode(const Batch& batch, Pass& pass) const {
   const at::Tensor x_SM = vocabulary_.input_embedding(batch.input_tokens, options_.dropout, pass);
   const CoordinateEmbeddings coordinates(positions_, batch.input_positions, x_SM.options());
-  UniversalEncoderLayer layer(encoder_, batch.graph.relation(kEncoderEncoder), options_.universal.halted_keys);
+  UniversalEncoderSteps layer(encoder_, batch.graph.relation(kEncoderEncoder), options_.universal.halted_keys);
   return run_side(options_.encoder_layers, encoder_adapts(options_.universal.adaptive), x_SM, coordinates, encoder_,
                   layer, pass);
 }
@@ -179,7 +174,7 @@ AdaptiveResult UniversalTransformer::encode(const Batch& batch, Pass& pass) cons
 AdaptiveResult UniversalTransformer::decode(const Batch& batch, const at::Tensor& encoded_SM, Pass& pass) const {
   const at::Tensor x_DM = vocabulary_.output_embedding(batch.output_tokens, options_.dropout, pass);
   const CoordinateEmbeddings coordinates(positions_, batch.output_positions, x_DM.options());
-  UniversalDecoderLayer layer(decoder_, batch.graph.relation(kDecoderDecoder), batch.graph.relation(kEncoderDecoder),
+  UniversalDecoderSteps layer(decoder_, batch.graph.relation(kDecoderDecoder), batch.graph.relation(kEncoderDecoder),
                               encoded_SM, options_.universal.halted_keys);
   return run_decoder_steps(x_DM, coordinates, layer, pass);
 }
