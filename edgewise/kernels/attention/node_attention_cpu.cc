@@ -18,20 +18,12 @@
 
 #include "edgewise/kernels/simd/exp-inl.h"
 
-// Highway includes this file once for each instruction set; the guarded part is compiled once.
-#ifndef EDGEWISE_KERNELS_ATTENTION_NODE_ATTENTION_CPU_CC
-#define EDGEWISE_KERNELS_ATTENTION_NODE_ATTENTION_CPU_CC
-namespace edgewise::kernels {
-
-// HWY_EXPORT exports no templates, so a variant holds the types.
-using AnyNodeAttention = std::variant<NodeAttention<float>, NodeAttention<BFloat16>>;
-
-}  // namespace edgewise::kernels
-#endif  // EDGEWISE_KERNELS_ATTENTION_NODE_ATTENTION_CPU_CC
-
 HWY_BEFORE_NAMESPACE();
 namespace edgewise::kernels::HWY_NAMESPACE {
 namespace {
+
+// HWY_EXPORT exports no templates, so a variant holds the types.
+using AnyNodeAttention = std::variant<NodeAttention<float>, NodeAttention<BFloat16>>;
 
 /// Maps heads to the lanes of a row's vectors: head h is lane h % count of each vector v with v % head_vectors == h /
 /// count. Heads that fill less than a vector repeat in it. kHeadVectors, if not 0, is head_vectors as a compile-time

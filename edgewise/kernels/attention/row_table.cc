@@ -9,20 +9,6 @@
 
 #include "edgewise/kernels/attention/row_loops-inl.h"
 
-// Highway includes this file once for each instruction set; the guarded part is compiled once.
-#ifndef EDGEWISE_KERNELS_ATTENTION_ROW_TABLE_CC
-#define EDGEWISE_KERNELS_ATTENTION_ROW_TABLE_CC
-namespace edgewise::kernels {
-
-struct RowPackTask {
-  HeadRows<ConstElements> first;
-  HeadRows<ConstElements> second;
-  RowTable table;
-};
-
-}  // namespace edgewise::kernels
-#endif  // EDGEWISE_KERNELS_ATTENTION_ROW_TABLE_CC
-
 HWY_BEFORE_NAMESPACE();
 namespace edgewise::kernels::HWY_NAMESPACE {
 namespace {
@@ -31,11 +17,12 @@ RowTable table_layout(std::int64_t first_size, std::int64_t second_size) {
   return {.data = nullptr, .first_size = padded_size(first_size), .second_size = padded_size(second_size)};
 }
 
-void pack_rows(const RowPackTask& task, std::int64_t begin, std::int64_t end) {
+void pack_rows(const HeadRows<ConstElements>& first, const HeadRows<ConstElements>& second, const RowTable& table,
+               std::int64_t begin, std::int64_t end) {
   for (std::int64_t row = begin; row < end; ++row) {
-    float* to = task.table.data + row * task.table.stride();
-    load_row(task.first, row, to);
-    load_row(task.second, row, to + task.table.first_size);
+    float* to = table.data + row * table.stride();
+    load_row(first, row, to);
+    load_row(second, row, to + table.first_size);
   }
 }
 
@@ -58,7 +45,7 @@ void PackedRows::pack(const HeadRows<ConstElements>& first, const HeadRows<Const
   constexpr std::int64_t kMinFloatsPerThread = 8192;
   const std::int64_t grain = kMinFloatsPerThread / table_.stride() + 1;
   parallel_for(num_rows_, grain, [&](std::int64_t begin, std::int64_t end) {
-    HWY_DYNAMIC_DISPATCH(pack_rows)({first, second, table_}, begin, end);
+    HWY_DYNAMIC_DISPATCH(pack_rows)(first, second, table_, begin, end);
   });
 }
 

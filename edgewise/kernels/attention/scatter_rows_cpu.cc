@@ -13,20 +13,12 @@
 
 #include "edgewise/kernels/simd/vectors-inl.h"
 
-// Highway includes this file once for each instruction set; the guarded part is compiled once.
-#ifndef EDGEWISE_KERNELS_ATTENTION_SCATTER_ROWS_CPU_CC
-#define EDGEWISE_KERNELS_ATTENTION_SCATTER_ROWS_CPU_CC
-namespace edgewise::kernels {
-
-// HWY_EXPORT exports no templates, so a variant holds the types.
-using AnyScatterRows = std::variant<ScatterRows<float>, ScatterRows<BFloat16>>;
-
-}  // namespace edgewise::kernels
-#endif  // EDGEWISE_KERNELS_ATTENTION_SCATTER_ROWS_CPU_CC
-
 HWY_BEFORE_NAMESPACE();
 namespace edgewise::kernels::HWY_NAMESPACE {
 namespace {
+
+// HWY_EXPORT exports no templates, so a variant holds the types.
+using AnyScatterRows = std::variant<ScatterRows<float>, ScatterRows<BFloat16>>;
 
 void scatter(const AnyScatterRows& any, std::int64_t row_begin, std::int64_t row_end) {
   std::visit(

@@ -13,35 +13,18 @@
 
 #include "edgewise/kernels/dropout/dropout-inl.h"
 
-// Highway includes this file once for each instruction set; the guarded part is compiled once.
-#ifndef EDGEWISE_KERNELS_DROPOUT_DROPOUT_CPU_CC
-#define EDGEWISE_KERNELS_DROPOUT_DROPOUT_CPU_CC
-namespace edgewise::kernels {
-
-/// The arguments of dropout() for values [begin, end).
-template <typename From, typename To>
-struct DropoutRange {
-  const Dropout& dropout;
-  const From* in;
-  To* out;
-  std::int64_t begin;
-  std::int64_t end;
-};
-
-// HWY_EXPORT exports no templates, so a variant holds the types.
-using AnyDropoutRange = std::variant<DropoutRange<float, float>, DropoutRange<float, BFloat16>,
-                                     DropoutRange<BFloat16, float>, DropoutRange<BFloat16, BFloat16>>;
-
-}  // namespace edgewise::kernels
-#endif  // EDGEWISE_KERNELS_DROPOUT_DROPOUT_CPU_CC
-
 HWY_BEFORE_NAMESPACE();
 namespace edgewise::kernels::HWY_NAMESPACE {
 namespace {
 
-void apply_dropout_to_range(const AnyDropoutRange& range) {
-  std::visit([](const auto& p) HWY_ATTR { apply_dropout(DropoutFactors(p.dropout), p.begin, p.end, p.in, p.out); },
-             range);
+// HWY_EXPORT exports no templates, so variants hold the types.
+using AnyInput = std::variant<const float*, const BFloat16*>;
+using AnyOutput = std::variant<float*, BFloat16*>;
+
+void apply_dropout_to_range(const Dropout& dropout, std::int64_t begin, std::int64_t end, const AnyInput& in,
+                            const AnyOutput& out) {
+  std::visit([&](const auto* from, auto* to) HWY_ATTR { apply_dropout(DropoutFactors(dropout), begin, end, from, to); },
+             in, out);
 }
 
 }  // namespace
@@ -58,7 +41,7 @@ void dropout(const Dropout& dropout, std::int64_t count, const From* in, To* out
   constexpr std::int64_t kGrain = 8192;  // values per range, at least
   if (instruction_set() == InstructionSet::kReference) return reference::dropout(dropout, count, in, out);
   parallel_for(count, kGrain, [&](std::int64_t begin, std::int64_t end) {
-    HWY_DYNAMIC_DISPATCH(apply_dropout_to_range)(DropoutRange<From, To>{dropout, in, out, begin, end});
+    HWY_DYNAMIC_DISPATCH(apply_dropout_to_range)(dropout, begin, end, in, out);
   });
 }
 

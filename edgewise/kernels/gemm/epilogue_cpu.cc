@@ -19,20 +19,12 @@
 
 #include "edgewise/kernels/simd/vectors-inl.h"
 
-// Highway includes this file once for each instruction set; the guarded part is compiled once.
-#ifndef EDGEWISE_KERNELS_GEMM_EPILOGUE_CPU_CC
-#define EDGEWISE_KERNELS_GEMM_EPILOGUE_CPU_CC
-namespace edgewise::kernels {
-
-// HWY_EXPORT exports no templates, so a variant holds the types.
-using AnyRowEpilogue = std::variant<RowEpilogue<float>, RowEpilogue<BFloat16>, RowEpilogue<std::int8_t>>;
-
-}  // namespace edgewise::kernels
-#endif  // EDGEWISE_KERNELS_GEMM_EPILOGUE_CPU_CC
-
 HWY_BEFORE_NAMESPACE();
 namespace edgewise::kernels::HWY_NAMESPACE {
 namespace {
+
+// HWY_EXPORT exports no templates, so a variant holds the types.
+using AnyRowEpilogue = std::variant<RowEpilogue<float>, RowEpilogue<BFloat16>, RowEpilogue<std::int8_t>>;
 
 /// Stores values * factor, rounded to nearest, ties to even. The products must be at most 127 in magnitude. Adding
 /// 1.5 * 2^23 rounds a product to an integer and leaves this integer in the low bits of the sum.

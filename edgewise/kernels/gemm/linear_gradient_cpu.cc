@@ -17,29 +17,12 @@
 #include "edgewise/kernels/dropout/dropout-inl.h"
 #include "edgewise/kernels/simd/vectors-inl.h"
 
-// Highway includes this file once for each instruction set; the guarded part is compiled once.
-#ifndef EDGEWISE_KERNELS_GEMM_LINEAR_GRADIENT_CPU_CC
-#define EDGEWISE_KERNELS_GEMM_LINEAR_GRADIENT_CPU_CC
-namespace edgewise::kernels {
-
-/// Rows [begin, end), and the sums to which their gradients are added.
-template <typename T>
-struct LinearGradientRows {
-  const LinearGradient<T>& all;
-  std::int64_t begin;
-  std::int64_t end;
-  float* bias_sum;  // [O], or null
-};
-
-// HWY_EXPORT exports no templates, so a variant holds the types.
-using AnyLinearGradientRows = std::variant<LinearGradientRows<float>, LinearGradientRows<BFloat16>>;
-
-}  // namespace edgewise::kernels
-#endif  // EDGEWISE_KERNELS_GEMM_LINEAR_GRADIENT_CPU_CC
-
 HWY_BEFORE_NAMESPACE();
 namespace edgewise::kernels::HWY_NAMESPACE {
 namespace {
+
+// HWY_EXPORT exports no templates, so a variant holds the types.
+using AnyLinearGradient = std::variant<const LinearGradient<float>*, const LinearGradient<BFloat16>*>;
 
 constexpr std::int64_t kChunk = 1024;  // the dropout factors of 1024 values stay in the first-level cache
 
@@ -80,22 +63,22 @@ void backward_identity(const LinearGradient<T>& p, std::int64_t first, std::int6
   multiply_gradients(p, first, count, bias_sum, [one](std::int64_t /*i*/, auto /*part*/) HWY_ATTR { return one; });
 }
 
+// Computes the gradients of rows [begin, end), and adds them to bias_sum, [O], unless it is null.
 template <typename T>
-void backward_rows(const LinearGradientRows<T>& rows) {
-  const LinearGradient<T>& p = rows.all;
+void backward_rows(const LinearGradient<T>& p, std::int64_t begin, std::int64_t end, float* bias_sum) {
   const auto backward = p.relu_out != nullptr  ? backward_relu<T>
                         : p.dropout.rate > 0.0 ? backward_dropout<T>
                                                : backward_identity<T>;
-  for (std::int64_t row = rows.begin; row < rows.end; ++row) {
+  for (std::int64_t row = begin; row < end; ++row) {
     for (std::int64_t column = 0; column < p.columns; column += kChunk) {
       backward(p, row * p.columns + column, std::min(kChunk, p.columns - column),
-               rows.bias_sum == nullptr ? nullptr : rows.bias_sum + column);
+               bias_sum == nullptr ? nullptr : bias_sum + column);
     }
   }
 }
 
-void compute_linear_gradient_rows(const AnyLinearGradientRows& rows) {
-  std::visit([](const auto& typed) HWY_ATTR { backward_rows(typed); }, rows);
+void compute_linear_gradient_rows(const AnyLinearGradient& any, std::int64_t begin, std::int64_t end, float* bias_sum) {
+  std::visit([=](const auto* p) HWY_ATTR { backward_rows(*p, begin, end, bias_sum); }, any);
 }
 
 }  // namespace
@@ -149,7 +132,7 @@ void linear_gradient(const LinearGradient<T>& p) {
     for (std::int64_t block = first; block < last; ++block) {
       float* bias_sum = p.grad_bias != nullptr ? bias_sums.data() + block * p.columns : nullptr;
       HWY_DYNAMIC_DISPATCH(compute_linear_gradient_rows)
-      (LinearGradientRows<T>{p, block * kBlock, std::min(p.rows, (block + 1) * kBlock), bias_sum});
+      (&p, block * kBlock, std::min(p.rows, (block + 1) * kBlock), bias_sum);
     }
   });
   if (p.grad_bias == nullptr) return;

@@ -19,20 +19,12 @@
 
 #include "edgewise/kernels/simd/vectors-inl.h"
 
-// Highway includes this file once for each instruction set; the guarded part is compiled once.
-#ifndef EDGEWISE_KERNELS_GEMM_PANELS_CPU_CC
-#define EDGEWISE_KERNELS_GEMM_PANELS_CPU_CC
-namespace edgewise::kernels {
-
-// HWY_EXPORT exports no templates, so a variant holds the types.
-using AnyPanelProduct = std::variant<PanelProduct<float>, PanelProduct<BFloat16>, PanelProduct<std::int8_t>>;
-
-}  // namespace edgewise::kernels
-#endif  // EDGEWISE_KERNELS_GEMM_PANELS_CPU_CC
-
 HWY_BEFORE_NAMESPACE();
 namespace edgewise::kernels::HWY_NAMESPACE {
 namespace {
+
+// HWY_EXPORT exports no templates, so a variant holds the types.
+using AnyPanelProduct = std::variant<PanelProduct<float>, PanelProduct<BFloat16>, PanelProduct<std::int8_t>>;
 
 using IntTag = hn::RebindToSigned<FloatTag>;
 using Ints = hn::Vec<IntTag>;

@@ -18,10 +18,9 @@
 #include "edgewise/kernels/simd/exp-inl.h"
 #include "edgewise/kernels/simd/vectors-inl.h"
 
-// Highway includes this file once for each instruction set; the guarded part is compiled once.
-#ifndef EDGEWISE_KERNELS_LOSS_RDROP_LOSS_CPU_CC
-#define EDGEWISE_KERNELS_LOSS_RDROP_LOSS_CPU_CC
-namespace edgewise::kernels {
+HWY_BEFORE_NAMESPACE();
+namespace edgewise::kernels::HWY_NAMESPACE {
+namespace {
 
 /// One pair of rows, and a buffer for their differences.
 template <typename Gradient>
@@ -35,14 +34,7 @@ struct PairOfRows {
 };
 
 // HWY_EXPORT exports no templates, so a variant holds the types.
-using AnyPairOfRows = std::variant<PairOfRows<float>, PairOfRows<BFloat16>>;
-
-}  // namespace edgewise::kernels
-#endif  // EDGEWISE_KERNELS_LOSS_RDROP_LOSS_CPU_CC
-
-HWY_BEFORE_NAMESPACE();
-namespace edgewise::kernels::HWY_NAMESPACE {
-namespace {
+using AnyRDropLoss = std::variant<const RDropLoss<float>*, const RDropLoss<BFloat16>*>;
 
 /// Sums over the tokens of a row, where x = logit - maximum and d = (x of the first row) - (x of the second row).
 struct RdropSums {
@@ -177,8 +169,12 @@ void compute_pair(const PairOfRows<Gradient>& p) {
   if (p.problem.gradient != nullptr) write_gradients(p, factor, mean);
 }
 
-void compute_rdrop_loss_pair(const AnyPairOfRows& pair) {
-  std::visit([](const auto& typed) HWY_ATTR { compute_pair(typed); }, pair);
+void compute_rdrop_loss_pair(const AnyRDropLoss& any, std::int64_t pair, float* difference) {
+  std::visit(
+      [=]<typename G>(const RDropLoss<G>* p) HWY_ATTR {
+        compute_pair(PairOfRows<G>{*p, pair, difference});
+      },
+      any);
 }
 
 }  // namespace
@@ -199,7 +195,7 @@ void rdrop_loss(const RDropLoss<Gradient>& p) {
     scratch.reset();
     float* difference = scratch.take(static_cast<std::size_t>(p.columns));
     for (std::int64_t pair = begin; pair < end; ++pair) {
-      HWY_DYNAMIC_DISPATCH(compute_rdrop_loss_pair)(PairOfRows<Gradient>{p, pair, difference});
+      HWY_DYNAMIC_DISPATCH(compute_rdrop_loss_pair)(&p, pair, difference);
     }
   });
 }

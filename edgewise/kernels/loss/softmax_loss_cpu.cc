@@ -17,27 +17,12 @@
 #include "edgewise/kernels/simd/exp-inl.h"
 #include "edgewise/kernels/simd/vectors-inl.h"
 
-// Highway includes this file once for each instruction set; the guarded part is compiled once.
-#ifndef EDGEWISE_KERNELS_LOSS_SOFTMAX_LOSS_CPU_CC
-#define EDGEWISE_KERNELS_LOSS_SOFTMAX_LOSS_CPU_CC
-namespace edgewise::kernels {
-
-/// One row of a problem.
-template <typename Gradient>
-struct SoftmaxLossRow {
-  const SoftmaxLoss<Gradient>& problem;
-  std::int64_t row;
-};
-
-// HWY_EXPORT exports no templates, so a variant holds the types.
-using AnySoftmaxLossRow = std::variant<SoftmaxLossRow<float>, SoftmaxLossRow<BFloat16>>;
-
-}  // namespace edgewise::kernels
-#endif  // EDGEWISE_KERNELS_LOSS_SOFTMAX_LOSS_CPU_CC
-
 HWY_BEFORE_NAMESPACE();
 namespace edgewise::kernels::HWY_NAMESPACE {
 namespace {
+
+// HWY_EXPORT exports no templates, so a variant holds the types.
+using AnySoftmaxLoss = std::variant<const SoftmaxLoss<float>*, const SoftmaxLoss<BFloat16>*>;
 
 /// Sums over tokens, where x = logit - maximum.
 struct Sums {
@@ -80,24 +65,24 @@ void for_tokens_not_ignored(const SmoothedTarget& target, std::int64_t num_token
 }
 
 template <typename Gradient>
-void ignore_row(const SoftmaxLossRow<Gradient>& p) {
-  const std::int64_t num_tokens = p.problem.columns;
-  p.problem.loss[p.row] = 0;
-  p.problem.is_correct[p.row] = false;
-  if (p.problem.gradient != nullptr) std::fill_n(p.problem.gradient + p.row * num_tokens, num_tokens, Gradient(0.0f));
+void ignore_row(const SoftmaxLoss<Gradient>& p, std::int64_t row) {
+  const std::int64_t num_tokens = p.columns;
+  p.loss[row] = 0;
+  p.is_correct[row] = false;
+  if (p.gradient != nullptr) std::fill_n(p.gradient + row * num_tokens, num_tokens, Gradient(0.0f));
 }
 
 template <typename Gradient>
-void compute_row(const SoftmaxLossRow<Gradient>& p) {
-  const std::int64_t num_tokens = p.problem.columns;
-  const SmoothedTarget& target = p.problem.target;
-  const std::int64_t label = p.problem.labels[p.row];
-  if (label == target.ignored_token) return ignore_row(p);
+void compute_row(const SoftmaxLoss<Gradient>& p, std::int64_t row) {
+  const std::int64_t num_tokens = p.columns;
+  const SmoothedTarget& target = p.target;
+  const std::int64_t label = p.labels[row];
+  if (label == target.ignored_token) return ignore_row(p, row);
 
-  float* logits = p.problem.logits + p.row * num_tokens;
+  float* logits = p.logits + row * num_tokens;
   const float maximum = find_maximum(logits, num_tokens);
   const float label_x = logits[label] - maximum;
-  p.problem.is_correct[p.row] = label_x == 0 && find_maximum(logits, label) < maximum;
+  p.is_correct[row] = label_x == 0 && find_maximum(logits, label) < maximum;
 
   Sums sums;
   if (target.ignored_token >= 0) {
@@ -111,11 +96,11 @@ void compute_row(const SoftmaxLossRow<Gradient>& p) {
     sums.exp_x += part.exp_x;
   });
 
-  const SoftmaxRow row = {label_x, sums.x, std::log(static_cast<double>(sums.exp_x))};
-  p.problem.loss[p.row] = static_cast<float>(compute_loss(row, target, num_tokens));
+  const SoftmaxRow statistics = {label_x, sums.x, std::log(static_cast<double>(sums.exp_x))};
+  p.loss[row] = static_cast<float>(compute_loss(statistics, target, num_tokens));
 
-  if (p.problem.gradient == nullptr) return;
-  Gradient* gradient = p.problem.gradient + p.row * num_tokens;
+  if (p.gradient == nullptr) return;
+  Gradient* gradient = p.gradient + row * num_tokens;
   const float factor = 1 / sums.exp_x;
   const float label_gradient = logits[label] * factor - static_cast<float>(target.label_probability);
   if (target.ignored_token >= 0) gradient[target.ignored_token] = Gradient(logits[target.ignored_token] * factor);
@@ -126,8 +111,8 @@ void compute_row(const SoftmaxLossRow<Gradient>& p) {
   gradient[label] = Gradient(label_gradient);
 }
 
-void compute_softmax_loss_row(const AnySoftmaxLossRow& row) {
-  std::visit([](const auto& typed) HWY_ATTR { compute_row(typed); }, row);
+void compute_softmax_loss_row(const AnySoftmaxLoss& any, std::int64_t row) {
+  std::visit([row](const auto* p) HWY_ATTR { compute_row(*p, row); }, any);
 }
 
 }  // namespace
@@ -145,7 +130,7 @@ void softmax_loss(const SoftmaxLoss<Gradient>& p) {
   const std::int64_t grain = 1 + 4096 / std::max<std::int64_t>(1, p.columns);
   parallel_for(p.rows, grain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row) {
-      HWY_DYNAMIC_DISPATCH(compute_softmax_loss_row)(SoftmaxLossRow<Gradient>{p, row});
+      HWY_DYNAMIC_DISPATCH(compute_softmax_loss_row)(&p, row);
     }
   });
 }

@@ -14,31 +14,15 @@
 #include "edgewise/kernels/dropout/dropout-inl.h"
 #include "edgewise/kernels/simd/vectors-inl.h"
 
-// Highway includes this file once for each instruction set; the guarded part is compiled once.
-#ifndef EDGEWISE_KERNELS_NORM_ADD_NORM_BACKWARD_CPU_CC
-#define EDGEWISE_KERNELS_NORM_ADD_NORM_BACKWARD_CPU_CC
-namespace edgewise::kernels {
+HWY_BEFORE_NAMESPACE();
+namespace edgewise::kernels::HWY_NAMESPACE {
+namespace {
 
 // HWY_EXPORT exports no templates, so a variant holds the types.
 using AnyAddNormBackward =
     std::variant<AddNormBackward<float, float, float>, AddNormBackward<float, float, BFloat16>,
                  AddNormBackward<float, BFloat16, float>, AddNormBackward<float, BFloat16, BFloat16>,
                  AddNormBackward<BFloat16, BFloat16, float>, AddNormBackward<BFloat16, BFloat16, BFloat16>>;
-
-/// Rows [begin, end), and the sums to which their gradients of gain and bias are added.
-struct AddNormRows {
-  std::int64_t begin;
-  std::int64_t end;
-  float* grad_gain;  // [M]
-  float* grad_bias;  // [M]
-};
-
-}  // namespace edgewise::kernels
-#endif  // EDGEWISE_KERNELS_NORM_ADD_NORM_BACKWARD_CPU_CC
-
-HWY_BEFORE_NAMESPACE();
-namespace edgewise::kernels::HWY_NAMESPACE {
-namespace {
 
 // Computes the gradients of one row. As in add_norm_reference.cc, h is the normed row and g the gradient of h.
 template <typename X, typename Y, typename N>
@@ -97,18 +81,21 @@ class BackwardRow {
 };
 
 template <typename X, typename Y, typename N>
-HWY_INLINE void add_norm_backward_rows(const AddNormBackward<X, Y, N>& p, const AddNormRows& rows) {
+HWY_INLINE void add_norm_backward_rows(const AddNormBackward<X, Y, N>& p, std::int64_t begin, std::int64_t end,
+                                       float* grad_gain, float* grad_bias) {
   const DropoutFactors factors(p.dropout);
-  for (std::int64_t i = rows.begin; i < rows.end; ++i) {
+  for (std::int64_t i = begin; i < end; ++i) {
     BackwardRow<X, Y, N> row(p, i);
-    row.add_parameter_gradients(rows.grad_gain, rows.grad_bias);
+    row.add_parameter_gradients(grad_gain, grad_bias);
     row.write_grad_x();
     if (p.grad_y != nullptr) apply_dropout(factors, i * p.size, (i + 1) * p.size, p.grad_x, p.grad_y);
   }
 }
 
-void compute_add_norm_gradients(const AnyAddNormBackward& any, const AddNormRows& rows) {
-  std::visit([&](const auto& p) HWY_ATTR { add_norm_backward_rows(p, rows); }, any);
+// Computes the gradients of rows [begin, end), and adds theirs of gain and bias to grad_gain and grad_bias, [M].
+void compute_add_norm_gradients(const AnyAddNormBackward& any, std::int64_t begin, std::int64_t end, float* grad_gain,
+                                float* grad_bias) {
+  std::visit([=](const auto& p) HWY_ATTR { add_norm_backward_rows(p, begin, end, grad_gain, grad_bias); }, any);
 }
 
 }  // namespace
@@ -146,9 +133,9 @@ void add_norm_backward(const AddNormBackward<X, Y, N>& p) {
   std::vector<float> bias_sums(gain_sums.size());
   parallel_for(num_blocks, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
-      const AddNormRows rows = {i * block, std::min((i + 1) * block, p.num_rows), gain_sums.data() + i * p.size,
-                                bias_sums.data() + i * p.size};
-      HWY_DYNAMIC_DISPATCH(compute_add_norm_gradients)(p, rows);
+      HWY_DYNAMIC_DISPATCH(compute_add_norm_gradients)
+      (p, i * block, std::min((i + 1) * block, p.num_rows), gain_sums.data() + i * p.size,
+       bias_sums.data() + i * p.size);
     }
   });
   sum_blocks(gain_sums, p.size, p.grad_gain);

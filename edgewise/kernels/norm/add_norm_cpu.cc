@@ -14,10 +14,9 @@
 #include "edgewise/kernels/dropout/dropout-inl.h"
 #include "edgewise/kernels/simd/vectors-inl.h"
 
-// Highway includes this file once for each instruction set; the guarded part is compiled once.
-#ifndef EDGEWISE_KERNELS_NORM_ADD_NORM_CPU_CC
-#define EDGEWISE_KERNELS_NORM_ADD_NORM_CPU_CC
-namespace edgewise::kernels {
+HWY_BEFORE_NAMESPACE();
+namespace edgewise::kernels::HWY_NAMESPACE {
+namespace {
 
 // HWY_EXPORT exports no templates, so variants hold the types.
 using AnyAddDropout =
@@ -27,13 +26,6 @@ using AnyAddNormForward =
     std::variant<AddNormForward<float, float, float>, AddNormForward<float, float, BFloat16>,
                  AddNormForward<float, BFloat16, float>, AddNormForward<float, BFloat16, BFloat16>,
                  AddNormForward<BFloat16, BFloat16, float>, AddNormForward<BFloat16, BFloat16, BFloat16>>;
-
-}  // namespace edgewise::kernels
-#endif  // EDGEWISE_KERNELS_NORM_ADD_NORM_CPU_CC
-
-HWY_BEFORE_NAMESPACE();
-namespace edgewise::kernels::HWY_NAMESPACE {
-namespace {
 
 template <typename X, typename Y>
 HWY_INLINE void add_with_dropout(const DropoutFactors& factors, std::int64_t begin, std::int64_t end, const X* x,
