@@ -21,14 +21,8 @@ struct ScatterRowsKernel {
     const float* const from = p.from + strip.row * p.stride;
     T* const to = p.to[strip.row] + p.offset;
     Floats4 values[kChunks];
-    EDGEWISE_UNROLL
-    for (int c = 0; c < kChunks; ++c) {
-      values[c] = load_chunk<kIsWide>(from + strip.column(c), p.columns - strip.column(c));
-    }
-    EDGEWISE_UNROLL
-    for (int c = 0; c < kChunks; ++c) {
-      store_chunk<kIsWide>(values[c], to + strip.column(c), p.columns - strip.column(c));
-    }
+    strip.template load<kIsWide>(from, p.columns, values);
+    strip.template store<kIsWide>(values, to, p.columns);
   }
 };
 

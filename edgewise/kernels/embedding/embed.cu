@@ -28,8 +28,10 @@ struct EmbedForwardKernel {
     if (token >= p.num_tokens) return;
     Floats4 values[kChunks];
     Floats4 positions[kChunks];
-    load(p.weight, p.tokens[token], strip, values);
-    if (p.position_table != nullptr) load(p.position_table, p.positions[token], strip, positions);
+    strip.template load<kIsWide>(p.weight + p.tokens[token] * p.size, p.size, values);
+    if (p.position_table != nullptr) {
+      strip.template load<kIsWide>(p.position_table + p.positions[token] * p.size, p.size, positions);
+    }
     const float scale = p.scale * word_factors.one(token);
     EDGEWISE_UNROLL
     for (int c = 0; c < kChunks; ++c) {
@@ -39,15 +41,6 @@ struct EmbedForwardKernel {
       if (p.position_table != nullptr) sum = add(sum, positions[c]);
       const std::int64_t at = token * p.size + column;
       store_chunk<kIsWide>(multiply(sum, factors.chunk(at)), p.out + at, p.size - column);
-    }
-  }
-
- private:
-  EDGEWISE_DEVICE void load(const float* table, std::int64_t row, const Strips& strip,
-                            Floats4 (&values)[kChunks]) const {
-    EDGEWISE_UNROLL
-    for (int c = 0; c < kChunks; ++c) {
-      values[c] = load_chunk<kIsWide>(table + row * p.size + strip.column(c), p.size - strip.column(c));
     }
   }
 };

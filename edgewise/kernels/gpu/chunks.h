@@ -234,6 +234,19 @@ struct RowStrips {
   /// Returns the first column of this lane's chunk number c.
   EDGEWISE_DEVICE std::int64_t column(int c) const { return first_column + std::int64_t{c} * kWarpSize * kChunk; }
 
+  /// Loads this lane's chunks of a row of `size` numbers.
+  template <bool kIsWide, typename T>
+  EDGEWISE_DEVICE void load(const T* from, std::int64_t size, Floats4 (&values)[kChunks]) const {
+    EDGEWISE_UNROLL
+    for (int c = 0; c < kChunks; ++c) values[c] = load_chunk<kIsWide>(from + column(c), size - column(c));
+  }
+
+  template <bool kIsWide, typename T>
+  EDGEWISE_DEVICE void store(const Floats4 (&values)[kChunks], T* to, std::int64_t size) const {
+    EDGEWISE_UNROLL
+    for (int c = 0; c < kChunks; ++c) store_chunk<kIsWide>(values[c], to + column(c), size - column(c));
+  }
+
   std::int64_t row;  // may be after the last row
   std::int64_t first_column;
 

@@ -23,14 +23,8 @@ struct CopyRowsKernel {
     const T* const from = p.from + (kIsGather ? indexed : strip.row) * p.size;
     T* const to = p.to + (kIsGather ? strip.row : indexed) * p.size;
     Floats4 values[kChunks];
-    EDGEWISE_UNROLL
-    for (int c = 0; c < kChunks; ++c) {
-      values[c] = load_chunk<kIsWide>(from + strip.column(c), p.size - strip.column(c));
-    }
-    EDGEWISE_UNROLL
-    for (int c = 0; c < kChunks; ++c) {
-      store_chunk<kIsWide>(values[c], to + strip.column(c), p.size - strip.column(c));
-    }
+    strip.template load<kIsWide>(from, p.size, values);
+    strip.template store<kIsWide>(values, to, p.size);
   }
 };
 
