@@ -11,12 +11,6 @@
 namespace edgewise {
 namespace {
 
-void check_rows(std::string_view function, std::string_view name, const at::Tensor& tensor, std::int64_t rows,
-                std::string_view row_of) {
-  check(tensor.size(0) == rows, "{}: {} has {} rows, but the relation has {} {}s, needs one row per {}", function, name,
-        tensor.size(0), rows, row_of, row_of);
-}
-
 void check_defined(std::string_view function, std::string_view name, const at::Tensor& tensor) {
   check(tensor.defined(), "{}: {} is undefined, needs a tensor", function, name);
 }
@@ -32,7 +26,7 @@ void check_options(std::string_view function, const Relation& relation, const at
   check_dropout_rate(function, "dropout", options.dropout);
   if (options.edge_bias.defined()) {
     check_dimensions(function, "edge_bias", options.edge_bias, 2, "edges, heads");
-    check_edge_rows(function, "edge_bias", options.edge_bias, relation);
+    check_rows(function, "edge_bias", options.edge_bias, relation.num_edges(), "edge");
     check_same_heads(function, "edge_bias", options.edge_bias, "query", query_DHK);
   }
 }
@@ -98,19 +92,10 @@ void check_dimensions(std::string_view function, std::string_view name, const at
         dimensions, meaning);
 }
 
-void check_destination_rows(std::string_view function, std::string_view name, const at::Tensor& tensor,
-                            const Relation& relation) {
-  check_rows(function, name, tensor, relation.num_destinations(), "destination");
-}
-
-void check_source_rows(std::string_view function, std::string_view name, const at::Tensor& tensor,
-                       const Relation& relation) {
-  check_rows(function, name, tensor, relation.num_sources(), "source");
-}
-
-void check_edge_rows(std::string_view function, std::string_view name, const at::Tensor& tensor,
-                     const Relation& relation) {
-  check_rows(function, name, tensor, relation.num_edges(), "edge");
+void check_rows(std::string_view function, std::string_view name, const at::Tensor& tensor, std::int64_t rows,
+                std::string_view row_of) {
+  check(tensor.size(0) == rows, "{}: {} has {} rows, but the relation has {} {}s, needs one row per {}", function, name,
+        tensor.size(0), rows, row_of, row_of);
 }
 
 void check_same_heads(std::string_view function, std::string_view name, const at::Tensor& tensor,
@@ -139,8 +124,8 @@ void check_query_and_key(std::string_view function, const Relation& relation, co
                          const at::Tensor& key_SHK, const AttentionOptions& options) {
   check_dimensions(function, "query", query_DHK, 3, "destinations, heads, head size");
   check_dimensions(function, "key", key_SHK, 3, "sources, heads, head size");
-  check_destination_rows(function, "query", query_DHK, relation);
-  check_source_rows(function, "key", key_SHK, relation);
+  check_rows(function, "query", query_DHK, relation.num_destinations(), "destination");
+  check_rows(function, "key", key_SHK, relation.num_sources(), "source");
   check_same_heads(function, "key", key_SHK, "query", query_DHK);
   check_same_head_size(function, "key", key_SHK, "query", query_DHK);
   check(query_DHK.size(2) > 0, "{}: query is {}, needs a head size of at least 1", function, shape_text(query_DHK));
@@ -150,7 +135,7 @@ void check_query_and_key(std::string_view function, const Relation& relation, co
 void check_value(std::string_view function, const Relation& relation, const at::Tensor& query_DHK,
                  const at::Tensor& value_SHV) {
   check_dimensions(function, "value", value_SHV, 3, "sources, heads, size of a head's value");
-  check_source_rows(function, "value", value_SHV, relation);
+  check_rows(function, "value", value_SHV, relation.num_sources(), "source");
   check_same_heads(function, "value", value_SHV, "query", query_DHK);
 }
 

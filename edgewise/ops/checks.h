@@ -45,13 +45,9 @@ void check_same_device(std::string_view function, std::string_view name, const a
 void check_dimensions(std::string_view function, std::string_view name, const at::Tensor& tensor,
                       std::int64_t dimensions, std::string_view meaning);
 
-/// Check that the tensor has one row for each destination, source or edge of the relation.
-void check_destination_rows(std::string_view function, std::string_view name, const at::Tensor& tensor,
-                            const Relation& relation);
-void check_source_rows(std::string_view function, std::string_view name, const at::Tensor& tensor,
-                       const Relation& relation);
-void check_edge_rows(std::string_view function, std::string_view name, const at::Tensor& tensor,
-                     const Relation& relation);
+/// Checks that the tensor has `rows` rows, one for each `row_of` of a relation: "destination", "source" or "edge".
+void check_rows(std::string_view function, std::string_view name, const at::Tensor& tensor, std::int64_t rows,
+                std::string_view row_of);
 
 /// Check that the sizes of dimension 1 (heads), or of the last dimension (head size), are equal.
 void check_same_heads(std::string_view function, std::string_view name, const at::Tensor& tensor,

@@ -105,7 +105,7 @@ class Aggregate : public Operation {
 at::Tensor edge_softmax(const Relation& relation, const at::Tensor& score_EH) {
   check_float_or_double("edge_softmax", "score", score_EH);
   check(score_EH.dim() >= 1, "edge_softmax: score has no dimensions, needs at least one: edges");
-  check_edge_rows("edge_softmax", "score", score_EH, relation);
+  check_rows("edge_softmax", "score", score_EH, relation.num_edges(), "edge");
   if (backend_of(score_EH, /*has_gpu_kernel=*/false) == Backend::kDefinition)
     return edge_softmax_plain(relation, score_EH);
   return apply_one<EdgeSoftmax>({score_EH}, relation);
@@ -121,8 +121,8 @@ at::Tensor additive_scores(const Relation& relation, const at::Tensor& query_DHK
   check_dimensions(kName, "query", query_DHK, 3, "destinations, heads, head size");
   check_dimensions(kName, "key", key_SHK, 3, "sources, heads, head size");
   check_dimensions(kName, "vector", vector_HK, 2, "heads, head size");
-  check_destination_rows(kName, "query", query_DHK, relation);
-  check_source_rows(kName, "key", key_SHK, relation);
+  check_rows(kName, "query", query_DHK, relation.num_destinations(), "destination");
+  check_rows(kName, "key", key_SHK, relation.num_sources(), "source");
   check_same_heads(kName, "key", key_SHK, "query", query_DHK);
   check(vector_HK.size(0) == query_DHK.size(1), "{}: vector has {} heads but query has {}, needs as many", kName,
         vector_HK.size(0), query_DHK.size(1));
@@ -141,8 +141,8 @@ at::Tensor aggregate(const Relation& relation, const at::Tensor& weight_EH, cons
   check_parameter("aggregate", "weight", weight_EH, "value", value_SHV);
   check_dimensions("aggregate", "weight", weight_EH, 2, "edges, heads");
   check_dimensions("aggregate", "value", value_SHV, 3, "sources, heads, size of a head's value");
-  check_edge_rows("aggregate", "weight", weight_EH, relation);
-  check_source_rows("aggregate", "value", value_SHV, relation);
+  check_rows("aggregate", "weight", weight_EH, relation.num_edges(), "edge");
+  check_rows("aggregate", "value", value_SHV, relation.num_sources(), "source");
   check_same_heads("aggregate", "value", value_SHV, "weight", weight_EH);
   if (backend_of(value_SHV, /*has_gpu_kernel=*/false) == Backend::kDefinition)
     return aggregate_plain(relation, weight_EH, value_SHV);
