@@ -10,6 +10,11 @@
 
 #include "edgewise/graph/relation_view.h"
 
+// The edges of one kind, as plain data: S sources, D destinations and E edges, each numbered from 0. A relation stands
+// in the place of an attention mask: destination d attends to source s if there is an edge from s to d, and to nothing
+// else. Memory is O(D) in the interval form and O(D + E) in the CSR form; a function that takes longer tells its time.
+// Threads can share a relation, because it never changes. A function checks its arguments, and throws Error, whose text
+// begins with the function's name, before it makes anything.
 namespace edgewise {
 
 /// The sources and destinations of edges, in the order of the edge numbers.

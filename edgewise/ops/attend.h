@@ -11,6 +11,11 @@
 #include "edgewise/graph/relation.h"
 #include "edgewise/ops/dropout.h"
 
+// Attention along the edges of a relation: the scaled dot-product attention of "Attention Is All You Need" (Vaswani et
+// al. 2017, section 3.2) for any pattern of edges, with gradients. Fused kernels compute it in O(E · H · (K + V)) time,
+// and give the same bits on any number of threads; what fits no kernel, the definition in plain ATen computes. Each
+// function throws Error, whose text begins with its name, for arguments that do not fit.
+//
 // Shapes: D = destination nodes, S = source nodes, E = edges, H = heads, K = head size, V = size of a head's value.
 namespace edgewise {
 

@@ -22,7 +22,7 @@
 namespace edgewise {
 namespace {
 
-void check_rows(std::string_view name, std::span<const std::int64_t> rows, const at::Tensor& table) {
+void check_row_numbers(std::string_view name, std::span<const std::int64_t> rows, const at::Tensor& table) {
   const std::int64_t last = table.size(0) - 1;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     check(rows[i] >= 0 && rows[i] <= last, "embed: {} {} is {}, needs a number from 0 to {}", name, i, rows[i], last);
@@ -33,7 +33,7 @@ void check_arguments(const at::Tensor& weight_CM, std::span<const std::int64_t> 
                      std::span<const std::int64_t> positions, const EmbedOptions& options) {
   check_float_or_double("embed", "weight", weight_CM);
   check_dimensions("embed", "weight", weight_CM, 2, "words, features");
-  check_rows("token", tokens, weight_CM);
+  check_row_numbers("token", tokens, weight_CM);
   check_dropout_rate("embed", "dropout", options.dropout);
   check_dropout_rate("embed", "word_dropout", options.word_dropout);
   const std::size_t needed = table_PM.defined() ? tokens.size() : 0;
@@ -45,7 +45,7 @@ void check_arguments(const at::Tensor& weight_CM, std::span<const std::int64_t> 
   check_dimensions("embed", "table", table_PM, 2, "positions, features");
   check(table_PM.size(1) == weight_CM.size(1), "embed: table has {} features but weight has {}, needs as many",
         table_PM.size(1), weight_CM.size(1));
-  check_rows("position", positions, table_PM);
+  check_row_numbers("position", positions, table_PM);
 }
 
 struct Lookup {
