@@ -71,28 +71,6 @@ void apply_dropout_in_place(const at::Tensor& x, const kernels::Dropout& rule) {
   });
 }
 
-// Computes the backward pass of dropout and, if relu_out is defined, of ReLU; adds the sum of the result's rows to
-// grad_bias, if defined. Takes one pass over memory.
-at::Tensor backward_relu_dropout(const at::Tensor& grad_out_TO, const at::Tensor& relu_out_TO,
-                                 const kernels::Dropout& rule, const at::Tensor& grad_bias_O) {
-  const bool is_changed = relu_out_TO.defined() || rule.rate > 0.0;
-  if (!is_changed && !grad_bias_O.defined()) return grad_out_TO;
-  at::Tensor grad_sum_TO = is_changed ? at::empty_like(grad_out_TO) : grad_out_TO;
-  with_float_or_bf16(grad_out_TO.scalar_type(), [&](auto zero) {
-    using T = decltype(zero);
-    kernels::linear_gradient(kernels::LinearGradient<T>{
-        .rows = num_rows(grad_out_TO),
-        .columns = grad_out_TO.size(-1),
-        .grad_out = data_or_null<T>(grad_out_TO),
-        .relu_out = data_or_null<T>(relu_out_TO),
-        .dropout = rule,
-        .grad_sum = is_changed ? data_or_null<T>(grad_sum_TO) : nullptr,
-        .grad_bias = data_or_null<float>(grad_bias_O),
-    });
-  });
-  return grad_sum_TO;
-}
-
 /// Computes GELU or SiLU of x or, given the gradient of the result, the gradient of x, on all threads. The derivatives
 /// of GELU and SiLU need their argument; ReLU's derivative needs only its result.
 at::Tensor compute_activation(Activation activation, const at::Tensor& x, const at::Tensor& grad_out = {}) {
@@ -168,30 +146,33 @@ LayerResult forward_on_gpu(const at::Tensor& x_TI, const LinearWeights& paramete
   return {out_TO, options.activation ? y_TO : at::Tensor()};
 }
 
-at::Tensor grad_preactivation_on_gpu(const at::Tensor& grad_out_TO, const at::Tensor& saved_TO,
-                                     const LinearOptions& options, const at::Tensor& grad_bias_O) {
-  const bool is_changed = options.activation || options.dropout > 0.0;
+/// Computes the backward pass of dropout and of the activation, with the tensor that it saved; adds the sum of the
+/// result's rows to grad_bias, if defined. Takes one pass over memory. The CPU's activation is none or ReLU.
+at::Tensor backward_activation(const at::Tensor& grad_out_TO, kernels::GemmActivation activation,
+                               const at::Tensor& saved_TO, const kernels::Dropout& rule,
+                               const at::Tensor& grad_bias_O) {
+  const bool is_changed = activation != kernels::GemmActivation::kNone || rule.rate > 0.0;
   if (!is_changed && !grad_bias_O.defined()) return grad_out_TO;
-  const std::int64_t rows = num_rows(grad_out_TO);
-  const std::int64_t columns = grad_out_TO.size(-1);
   at::Tensor grad_pre_TO = is_changed ? at::empty_like(grad_out_TO) : grad_out_TO;
-  const at::Tensor workspace = grad_bias_O.defined()
-                                   ? at::empty({kernels::gradient_workspace_size(rows, columns)}, grad_bias_O.options())
-                                   : at::Tensor();
   with_float_or_bf16(grad_out_TO.scalar_type(), [&](auto zero) {
     using T = decltype(zero);
-    kernels::ActivationGradient<T> arguments;
-    arguments.activation = activation_of(options);
-    arguments.rows = rows;
-    arguments.columns = columns;
-    arguments.grad_out = data_or_null<T>(grad_out_TO);
-    arguments.saved = data_or_null<T>(saved_TO);
-    arguments.dropout = dropout_rule(options.dropout, options.dropout_key);
-    arguments.grad_x = is_changed ? data_or_null<T>(grad_pre_TO) : nullptr;
-    arguments.grad_bias = data_or_null<float>(grad_bias_O);
-    call_kernel(grad_out_TO, [&](device::Stream stream) {
-      kernels::activation_gradient(arguments, data_or_null<float>(workspace), stream);
-    });
+    const kernels::ActivationGradient<T> p = {.activation = activation,
+                                              .rows = num_rows(grad_out_TO),
+                                              .columns = grad_out_TO.size(-1),
+                                              .grad_out = data_or_null<T>(grad_out_TO),
+                                              .saved = data_or_null<T>(saved_TO),
+                                              .dropout = rule,
+                                              .grad_x = is_changed ? data_or_null<T>(grad_pre_TO) : nullptr,
+                                              .grad_bias = data_or_null<float>(grad_bias_O)};
+    call_kernel<T>(
+        grad_out_TO, [&] { kernels::activation_gradient(p); },
+        [&](device::Stream stream) {
+          at::Tensor workspace;
+          if (grad_bias_O.defined()) {
+            workspace = at::empty({kernels::gradient_workspace_size(p.rows, p.columns)}, grad_bias_O.options());
+          }
+          kernels::activation_gradient(p, data_or_null<float>(workspace), stream);
+        });
   });
   return grad_pre_TO;
 }
@@ -214,13 +195,15 @@ LayerResult layer_forward(const at::Tensor& x_TI, const LinearWeights& parameter
 
 at::Tensor layer_grad_preactivation(const at::Tensor& grad_out_TO, const at::Tensor& saved_TO,
                                     const LinearOptions& options, const at::Tensor& grad_bias_O) {
-  if (backend_of(grad_out_TO) == Backend::kGpu)
-    return grad_preactivation_on_gpu(grad_out_TO, saved_TO, options, grad_bias_O);
+  const kernels::GemmActivation activation = activation_of(options);
   const kernels::Dropout dropout = dropout_rule(options.dropout, options.dropout_key);
-  if (is_fused(options)) return backward_relu_dropout(grad_out_TO, saved_TO, dropout, grad_bias_O);
-  const at::Tensor grad_activation_TO = backward_relu_dropout(grad_out_TO, {}, dropout, {});
-  return backward_relu_dropout(compute_activation(*options.activation, saved_TO, grad_activation_TO), {}, {},
-                               grad_bias_O);
+  if (is_fused(options) || backend_of(grad_out_TO) == Backend::kGpu) {
+    return backward_activation(grad_out_TO, activation, saved_TO, dropout, grad_bias_O);
+  }
+  constexpr auto kNone = kernels::GemmActivation::kNone;
+  const at::Tensor grad_activation_TO = backward_activation(grad_out_TO, kNone, {}, dropout, {});
+  return backward_activation(compute_activation(*options.activation, saved_TO, grad_activation_TO), kNone, {}, {},
+                             grad_bias_O);
 }
 
 void layer_grad_weight(const at::Tensor& grad_pre_TO, const at::Tensor& x_TI, const GradientBuffer& grad_weight_OI) {

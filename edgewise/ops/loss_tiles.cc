@@ -224,13 +224,11 @@ class TiledLoss {
   }
 
   void add_grad_bias(const T* grad_logits, std::int64_t rows) {
-    kernels::linear_gradient(kernels::LinearGradient<T>{.rows = rows,
-                                                        .columns = vocabulary_size_,
-                                                        .grad_out = grad_logits,
-                                                        .relu_out = nullptr,
-                                                        .dropout = {},
-                                                        .grad_sum = nullptr,
-                                                        .grad_bias = data_or_null<float>(tensors_.grad_bias_C)});
+    kernels::activation_gradient(
+        kernels::ActivationGradient<T>{.rows = rows,
+                                       .columns = vocabulary_size_,
+                                       .grad_out = grad_logits,
+                                       .grad_bias = data_or_null<float>(tensors_.grad_bias_C)});
   }
 
   const LossTensors& tensors_;
@@ -321,15 +319,12 @@ class TiledLossOnGpu {
 
   template <typename T>
   void add_grad_bias(std::int64_t rows) {
-    const kernels::LinearGradient<T> arguments = {.rows = rows,
-                                                  .columns = vocabulary_size(),
-                                                  .grad_out = data_or_null<T>(grad_logits_RC_),
-                                                  .relu_out = nullptr,
-                                                  .dropout = {},
-                                                  .grad_sum = nullptr,
-                                                  .grad_bias = data_or_null<float>(tensors_.grad_bias_C)};
+    const kernels::ActivationGradient<T> arguments = {.rows = rows,
+                                                      .columns = vocabulary_size(),
+                                                      .grad_out = data_or_null<T>(grad_logits_RC_),
+                                                      .grad_bias = data_or_null<float>(tensors_.grad_bias_C)};
     call_kernel(logits_RC_, [&](device::Stream stream) {
-      kernels::linear_gradient(arguments, data_or_null<float>(workspace_), stream);
+      kernels::activation_gradient(arguments, data_or_null<float>(workspace_), stream);
     });
   }
 

@@ -33,7 +33,7 @@ std::vector<Case> all_cases() {
 
 template <typename T>
 struct Result {
-  std::vector<T> grad_sum;
+  std::vector<T> grad_x;
   std::vector<float> grad_bias;
 };
 
@@ -44,26 +44,27 @@ Result<T> run_gradient(const Case& options, std::int64_t rows, std::int64_t colu
   for (T& value : positive) value = T(std::max(0.0f, static_cast<float>(value)));
   const Memory<T> grad_out(normal_numbers<T>(rows * columns, 3));
   const Memory<T> relu_out(positive);
-  Memory<T> grad_sum(options.has_sums ? positive.size() : 0);
+  Memory<T> grad_x(options.has_sums ? positive.size() : 0);
   Memory<float> grad_bias(std::vector<float>(options.has_bias ? static_cast<std::size_t>(columns) : 0, 5.0f));
-  run(LinearGradient<T>{.rows = rows,
-                        .columns = columns,
-                        .grad_out = grad_out.data(),
-                        .relu_out = options.is_relu ? relu_out.data() : nullptr,
-                        .dropout = {options.dropout, /*seed=*/11, /*stream=*/4},
-                        .grad_sum = options.has_sums ? grad_sum.data() : nullptr,
-                        .grad_bias = options.has_bias ? grad_bias.data() : nullptr});
-  return {grad_sum.read(), grad_bias.read()};
+  run(ActivationGradient<T>{.activation = options.is_relu ? GemmActivation::kRelu : GemmActivation::kNone,
+                            .rows = rows,
+                            .columns = columns,
+                            .grad_out = grad_out.data(),
+                            .saved = options.is_relu ? relu_out.data() : nullptr,
+                            .dropout = {options.dropout, /*seed=*/11, /*stream=*/4},
+                            .grad_x = options.has_sums ? grad_x.data() : nullptr,
+                            .grad_bias = options.has_bias ? grad_bias.data() : nullptr});
+  return {grad_x.read(), grad_bias.read()};
 }
 
 template <typename T>
 Result<T> run_kernel(const Case& options, std::int64_t rows, std::int64_t columns) {
-  return run_gradient<Array, T>(options, rows, columns, [](const LinearGradient<T>& p) {
+  return run_gradient<Array, T>(options, rows, columns, [](const ActivationGradient<T>& p) {
     if constexpr (kTestsGpu) {
       Array<float> workspace(static_cast<std::size_t>(gradient_workspace_size(p.rows, p.columns)));
-      linear_gradient(p, p.grad_bias == nullptr ? nullptr : workspace.data(), device::Stream());
+      activation_gradient(p, p.grad_bias == nullptr ? nullptr : workspace.data(), device::Stream());
     } else {
-      linear_gradient(p);
+      activation_gradient(p);
     }
   });
 }
@@ -71,7 +72,7 @@ Result<T> run_kernel(const Case& options, std::int64_t rows, std::int64_t column
 template <typename T>
 Result<T> run_reference(const Case& options, std::int64_t rows, std::int64_t columns) {
   return run_gradient<HostBuffer, T>(options, rows, columns,
-                                     [](const LinearGradient<T>& p) { reference::linear_gradient(p); });
+                                     [](const ActivationGradient<T>& p) { reference::activation_gradient(p); });
 }
 
 // Around the vectors of each instruction set and the blocks of rows; the emulator is slow.
@@ -93,8 +94,8 @@ TYPED_TEST(LinearGradientOf, MatchesTheReference) {
         const Result<TypeParam> expected = run_reference<TypeParam>(options, rows, columns);
         for_implementations([&] {
           const Result<TypeParam> actual = run_kernel<TypeParam>(options, rows, columns);
-          for (std::size_t i = 0; i < expected.grad_sum.size(); ++i) {
-            ASSERT_EQ(static_cast<float>(actual.grad_sum[i]), static_cast<float>(expected.grad_sum[i])) << i;
+          for (std::size_t i = 0; i < expected.grad_x.size(); ++i) {
+            ASSERT_EQ(static_cast<float>(actual.grad_x[i]), static_cast<float>(expected.grad_x[i])) << i;
           }
           // The sums of up to 300 numbers of size about 2 are computed in float.
           for (std::size_t i = 0; i < expected.grad_bias.size(); ++i) {
@@ -113,7 +114,7 @@ TYPED_TEST(LinearGradientOf, GivesTheSameBitsInEverySchedule) {
       const Result<TypeParam> expected = run_kernel<TypeParam>(options, rows, columns);
       for_schedules([&] {
         const Result<TypeParam> actual = run_kernel<TypeParam>(options, rows, columns);
-        EXPECT_TRUE(has_same_bits(actual.grad_sum, expected.grad_sum)) << options.name;
+        EXPECT_TRUE(has_same_bits(actual.grad_x, expected.grad_x)) << options.name;
         EXPECT_TRUE(has_same_bits(actual.grad_bias, expected.grad_bias)) << options.name;
       });
     }

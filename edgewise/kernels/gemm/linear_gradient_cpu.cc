@@ -22,34 +22,34 @@ namespace edgewise::kernels::HWY_NAMESPACE {
 namespace {
 
 // HWY_EXPORT exports no templates, so a variant holds the types.
-using AnyLinearGradient = std::variant<const LinearGradient<float>*, const LinearGradient<BFloat16>*>;
+using AnyGradient = std::variant<const ActivationGradient<float>*, const ActivationGradient<BFloat16>*>;
 
 constexpr std::int64_t kChunk = 1024;  // the dropout factors of 1024 values stay in the first-level cache
 
 // Computes the gradients of `count` values of a row from `first` on, an index into the whole matrix. factor(i, part)
-// returns the derivative of out with respect to z at value first + i.
+// returns the derivative of out with respect to x at value first + i.
 template <typename T, class Factor>
-void multiply_gradients(const LinearGradient<T>& p, std::int64_t first, std::int64_t count, float* bias_sum,
+void multiply_gradients(const ActivationGradient<T>& p, std::int64_t first, std::int64_t count, float* bias_sum,
                         Factor factor) {
   for_each_vector(count, [&](std::int64_t i, auto part) HWY_ATTR {
     const Floats gradient = hn::Mul(load(part, p.grad_out + first + i), factor(i, part));
-    if (p.grad_sum != nullptr) store(part, gradient, p.grad_sum + first + i);
+    if (p.grad_x != nullptr) store(part, gradient, p.grad_x + first + i);
     if (bias_sum != nullptr) store(part, hn::Add(load(part, bias_sum + i), gradient), bias_sum + i);
   });
 }
 
 template <typename T>
-void backward_relu(const LinearGradient<T>& p, std::int64_t first, std::int64_t count, float* bias_sum) {
+void backward_relu(const ActivationGradient<T>& p, std::int64_t first, std::int64_t count, float* bias_sum) {
   const FloatTag d;
   const Floats scale = hn::Set(d, DropoutRule<float>(p.dropout).scale());
   multiply_gradients(p, first, count, bias_sum, [&](std::int64_t i, auto part) HWY_ATTR {
-    const Floats out = load(part, p.relu_out + first + i);
+    const Floats out = load(part, p.saved + first + i);
     return hn::IfThenElseZero(hn::Gt(out, hn::Zero(d)), scale);
   });
 }
 
 template <typename T>
-void backward_dropout(const LinearGradient<T>& p, std::int64_t first, std::int64_t count, float* bias_sum) {
+void backward_dropout(const ActivationGradient<T>& p, std::int64_t first, std::int64_t count, float* bias_sum) {
   const DropoutFactors factors(p.dropout);
   HWY_ALIGN float buffer[kChunk + kDropoutFactorsSlack];
   const float* factor = factors.fill_range(first, count, buffer);
@@ -58,17 +58,17 @@ void backward_dropout(const LinearGradient<T>& p, std::int64_t first, std::int64
 }
 
 template <typename T>
-void backward_identity(const LinearGradient<T>& p, std::int64_t first, std::int64_t count, float* bias_sum) {
+void backward_identity(const ActivationGradient<T>& p, std::int64_t first, std::int64_t count, float* bias_sum) {
   const Floats one = hn::Set(FloatTag(), 1.0f);
   multiply_gradients(p, first, count, bias_sum, [one](std::int64_t /*i*/, auto /*part*/) HWY_ATTR { return one; });
 }
 
 // Computes the gradients of rows [begin, end), and adds them to bias_sum, [O], unless it is null.
 template <typename T>
-void backward_rows(const LinearGradient<T>& p, std::int64_t begin, std::int64_t end, float* bias_sum) {
-  const auto backward = p.relu_out != nullptr  ? backward_relu<T>
-                        : p.dropout.rate > 0.0 ? backward_dropout<T>
-                                               : backward_identity<T>;
+void backward_rows(const ActivationGradient<T>& p, std::int64_t begin, std::int64_t end, float* bias_sum) {
+  const auto backward = p.activation == GemmActivation::kRelu ? backward_relu<T>
+                        : p.dropout.rate > 0.0                ? backward_dropout<T>
+                                                              : backward_identity<T>;
   for (std::int64_t row = begin; row < end; ++row) {
     for (std::int64_t column = 0; column < p.columns; column += kChunk) {
       backward(p, row * p.columns + column, std::min(kChunk, p.columns - column),
@@ -77,7 +77,7 @@ void backward_rows(const LinearGradient<T>& p, std::int64_t begin, std::int64_t 
   }
 }
 
-void compute_linear_gradient_rows(const AnyLinearGradient& any, std::int64_t begin, std::int64_t end, float* bias_sum) {
+void compute_gradient_rows(const AnyGradient& any, std::int64_t begin, std::int64_t end, float* bias_sum) {
   std::visit([=](const auto* p) HWY_ATTR { backward_rows(*p, begin, end, bias_sum); }, any);
 }
 
@@ -90,9 +90,9 @@ namespace edgewise::kernels::reference {
 namespace {
 
 template <typename T>
-float compute_derivative(const LinearGradient<T>& p, std::int64_t at) {
+float compute_derivative(const ActivationGradient<T>& p, std::int64_t at) {
   const DropoutRule<float> rule(p.dropout);
-  if (p.relu_out != nullptr) return p.relu_out[at] > 0 ? rule.scale() : 0;
+  if (p.activation == GemmActivation::kRelu) return p.saved[at] > 0 ? rule.scale() : 0;
   const auto block = philox(p.dropout.seed, p.dropout.stream, static_cast<std::uint64_t>(at / 4));
   return rule.factor(block[static_cast<std::size_t>(at % 4)]);
 }
@@ -100,11 +100,11 @@ float compute_derivative(const LinearGradient<T>& p, std::int64_t at) {
 }  // namespace
 
 template <typename T>
-void linear_gradient(const LinearGradient<T>& p) {
+void activation_gradient(const ActivationGradient<T>& p) {
   std::vector<double> sum(static_cast<std::size_t>(p.columns));
   for (std::int64_t at = 0; at < p.rows * p.columns; ++at) {
     const float gradient = p.grad_out[at] * compute_derivative(p, at);
-    if (p.grad_sum != nullptr) p.grad_sum[at] = T(gradient);
+    if (p.grad_x != nullptr) p.grad_x[at] = T(gradient);
     sum[at % p.columns] += gradient;
   }
   if (p.grad_bias == nullptr) return;
@@ -113,25 +113,25 @@ void linear_gradient(const LinearGradient<T>& p) {
   }
 }
 
-template void linear_gradient(const LinearGradient<float>&);
-template void linear_gradient(const LinearGradient<BFloat16>&);
+template void activation_gradient(const ActivationGradient<float>&);
+template void activation_gradient(const ActivationGradient<BFloat16>&);
 
 }  // namespace edgewise::kernels::reference
 
 namespace edgewise::kernels {
 
-HWY_EXPORT(compute_linear_gradient_rows);
+HWY_EXPORT(compute_gradient_rows);
 
 template <typename T>
-void linear_gradient(const LinearGradient<T>& p) {
-  if (instruction_set() == InstructionSet::kReference) return reference::linear_gradient(p);
+void activation_gradient(const ActivationGradient<T>& p) {
+  if (instruction_set() == InstructionSet::kReference) return reference::activation_gradient(p);
   constexpr std::int64_t kBlock = 64;  // rows of a partial sum
   const std::int64_t num_blocks = (p.rows + kBlock - 1) / kBlock;
   std::vector<float> bias_sums(static_cast<std::size_t>(p.grad_bias != nullptr ? num_blocks * p.columns : 0));
   parallel_for(num_blocks, 1, [&](std::int64_t first, std::int64_t last) {
     for (std::int64_t block = first; block < last; ++block) {
       float* bias_sum = p.grad_bias != nullptr ? bias_sums.data() + block * p.columns : nullptr;
-      HWY_DYNAMIC_DISPATCH(compute_linear_gradient_rows)
+      HWY_DYNAMIC_DISPATCH(compute_gradient_rows)
       (&p, block * kBlock, std::min(p.rows, (block + 1) * kBlock), bias_sum);
     }
   });
@@ -141,8 +141,8 @@ void linear_gradient(const LinearGradient<T>& p) {
   }
 }
 
-template void linear_gradient(const LinearGradient<float>&);
-template void linear_gradient(const LinearGradient<BFloat16>&);
+template void activation_gradient(const ActivationGradient<float>&);
+template void activation_gradient(const ActivationGradient<BFloat16>&);
 
 }  // namespace edgewise::kernels
 #endif  // HWY_ONCE
