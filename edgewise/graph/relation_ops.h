@@ -28,9 +28,6 @@ Relation select_nodes(const Relation& relation, std::span<const NodeIndex> desti
 /// Keeps the edges with the given numbers (in any order) and renumbers them. Throws Error for a duplicate number.
 Relation keep_edges(const Relation& relation, std::span<const EdgeIndex> edges);
 
-/// Returns the union of two relations of equal sizes: sources ascend in each row, and equal edges occur once.
-Relation unite(const Relation& a, const Relation& b);
-
 /// Joins relations into one relation without edges between the parts: the node and edge numbers of part i are shifted
 /// by the sizes of the parts before it. O(rows) if all have the interval form, else O(edges).
 Relation join(std::span<const Relation> parts);

@@ -1,20 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/graph/relation_ops.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
-#include <set>
 
 #include "edgewise/graph/builders.h"
 #include "tests/graph/relations.h"
 
 namespace edgewise {
 namespace {
-
-using testing::ElementsAre;
 
 RC_GTEST_PROP(KeepRows, KeepsTheEdgesOfTheGivenRowsOnly, ()) {
   const auto relation = *arbitrary_relation();
@@ -86,40 +82,6 @@ RC_GTEST_PROP(KeepEdges, ReturnsAnEqualRelationForAllEdges, ()) {
   RC_ASSERT(has_intervals(keep_edges(relation, all)) || !has_intervals(relation.prefer_intervals()));
 }
 
-RC_GTEST_PROP(Unite, HasEachEdgeOfBothRelationsOnce, ()) {
-  const auto a = *arbitrary_relation();
-  const auto b = *arbitrary_relation(a.num_sources(), a.num_destinations());
-
-  std::set<Edge> reversed;  // (destination, source), so that the set has the order of edge numbers
-  for (const Relation& relation : {a, b}) {
-    for (const auto& [source, destination] : ends_of(relation)) reversed.emplace(destination, source);
-  }
-  std::vector<Edge> ends;
-  for (const auto& [destination, source] : reversed) ends.emplace_back(source, destination);
-  RC_ASSERT(unite(a, b) == relation_of(a.num_sources(), a.num_destinations(), ends));
-  RC_ASSERT(unite(a, b).form() == unite(a, b).to_csr().prefer_intervals().form());
-}
-
-TEST(Unite, JoinsTouchingIntervals) {
-  const Relation back = window(6, {.before = 2});
-  const Relation ahead = window(6, {.after = 1});
-
-  EXPECT_EQ(unite(back, ahead), window(6, {.before = 2, .after = 1}));
-  EXPECT_TRUE(has_intervals(unite(back, ahead)));
-  EXPECT_TRUE(has_intervals(
-      unite(Relation::from_intervals(9, {{0, 4}, {7, 7}}), Relation::from_intervals(9, {{4, 8}, {1, 3}}))));
-}
-
-TEST(Unite, ReturnsCsrForIntervalsWithAGap) {
-  const Relation low = Relation::from_intervals(9, {{0, 3}});
-  const Relation high = Relation::from_intervals(9, {{4, 6}});
-
-  for (const Relation& united : {unite(low, high), unite(high, low)}) {
-    EXPECT_FALSE(has_intervals(united));
-    EXPECT_THAT(united.edges().sources, ElementsAre(0, 1, 2, 4, 5));
-  }
-}
-
 RC_GTEST_PROP(Join, ShiftsEachPartByTheSizesBeforeIt, ()) {
   const auto parts = *arbitrary_list(0, 5, arbitrary_relation());
 
@@ -159,9 +121,7 @@ TEST(RelationOps, RejectUnknownRowsAndEdges) {
             "keep_edges: edges has number 5 twice, needs each number at most once");
 }
 
-TEST(RelationOps, RejectRelationsOfDifferentSizes) {
-  EXPECT_EQ(error_of([] { unite(bipartite(3, 4), bipartite(3, 5)); }),
-            "unite: b has 3 sources and 5 destinations, needs 3 and 4 as a has");
+TEST(RelationOps, RejectTooManySources) {
   const std::vector<Relation> many_sources(2, bipartite(2'000'000'000, 0));
   EXPECT_EQ(error_of([&] { join(many_sources); }),
             "join: the number of sources of all parts is 4000000000, needs a number from 0 to 2147483647");
