@@ -46,8 +46,7 @@ HWY_INLINE void differentiate_softmax(const RowGradients& row, const float* fact
   if (factor != nullptr) multiply_in_place(row.weight, factor, count);
 }
 
-void differentiate_rows(const RowDestinationTask& task, std::int64_t row_begin, std::int64_t row_end) {
-  const RowTask& p = task.rows;
+void differentiate_rows(const RowDestinationTask& p, std::int64_t row_begin, std::int64_t row_end) {
   const RowTable& table = p.keys_and_values;
   Scratch::of_this_thread().reset();
   EdgeRow row(p);
@@ -57,20 +56,20 @@ void differentiate_rows(const RowDestinationTask& task, std::int64_t row_begin, 
   float* grad = row.take_edge_buffer();
   for (std::int64_t r = row_begin; r < row_end; ++r) {
     row.move_to(r);
-    load_row(task.grad_out, r, grad_out);
+    load_row(p.grad_out, r, grad_out);
     const RowGradients gradients = {row.compute_scores(slope), slope, grad};
     exponentiate(gradients.weight, row.count(), p.log_normalizer[r * p.num_heads]);
     dot_rows(grad_out, table.second_size, row.values(), grad);
     differentiate_softmax(gradients, row.draw_dropout_factors(), row.count());
 
-    EdgeCoefficients* coefficients = task.coefficients + row.first_edge();
+    EdgeCoefficients* coefficients = p.coefficients + row.first_edge();
     for (std::int64_t i = 0; i < row.count(); ++i) coefficients[i] = {gradients.weight[i], slope[i]};
-    if (task.grad_edge_bias != nullptr) {
-      float* to = task.grad_edge_bias + row.first_edge() * p.num_heads;
+    if (p.grad_edge_bias != nullptr) {
+      float* to = p.grad_edge_bias + row.first_edge() * p.num_heads;
       for (std::int64_t i = 0; i < row.count(); ++i) to[i * p.num_heads] = grad[i];
     }
     sum_rows(slope, row.keys(), table.first_size, grad_query);
-    store_row(grad_query, 1.0f, task.grad_query, r);
+    store_row(grad_query, 1.0f, p.grad_query, r);
   }
 }
 

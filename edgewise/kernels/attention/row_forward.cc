@@ -14,8 +14,7 @@ HWY_BEFORE_NAMESPACE();
 namespace edgewise::kernels::HWY_NAMESPACE {
 namespace {
 
-void attend_rows(const RowForwardTask& task, std::int64_t row_begin, std::int64_t row_end) {
-  const RowTask& p = task.rows;
+void attend_rows(const RowTask& p, const HeadRows<Elements>& out, std::int64_t row_begin, std::int64_t row_end) {
   Scratch::of_this_thread().reset();
   EdgeRow row(p);
   const std::int64_t value_size = p.keys_and_values.second_size;
@@ -26,20 +25,20 @@ void attend_rows(const RowForwardTask& task, std::int64_t row_begin, std::int64_
     const SoftmaxNormalizer softmax = exponentiate(weight, row.count());
     if (const float* factor = row.draw_dropout_factors()) multiply_in_place(weight, factor, row.count());
     sum_rows(weight, row.values(), value_size, sum);
-    store_row(sum, softmax.normalizer, task.out, r);
+    store_row(sum, softmax.normalizer, out, r);
     p.log_normalizer[r * p.num_heads] = softmax.log_normalizer;
   }
 }
 
-void compute_weights(const RowWeightsTask& task, std::int64_t row_begin, std::int64_t row_end) {
-  const RowTask& p = task.rows;
+// Writes the weights of rows to weights of edges [E, H] starting at the head of p.
+void compute_weights(const RowTask& p, float* weight_of_edge, std::int64_t row_begin, std::int64_t row_end) {
   Scratch::of_this_thread().reset();
   EdgeRow row(p);
   for (std::int64_t r = row_begin; r < row_end; ++r) {
     row.move_to(r);
     float* weight = row.compute_scores(/*slope=*/nullptr);
     const float normalizer = exponentiate(weight, row.count()).normalizer;
-    float* to = task.weight + row.first_edge() * p.num_heads;
+    float* to = weight_of_edge + row.first_edge() * p.num_heads;
     for (std::int64_t i = 0; i < row.count(); ++i) to[i * p.num_heads] = normalizer * weight[i];
   }
 }
@@ -59,10 +58,10 @@ void row_attention_forward(const AttentionForward<T>& p, const RowPlan& plan) {
   PackedRows packed(plan.relation().num_sources, p.head_size, p.value_size);
   for (std::int64_t head = p.heads().begin; head < p.heads().end; ++head) {
     packed.pack({p.key, p.num_heads, head, p.head_size}, {p.value, p.num_heads, head, p.value_size});
-    const RowForwardTask task = {make_row_task(p, plan, packed.table(), head),
-                                 {p.out, p.num_heads, head, p.value_size}};
+    const RowTask task = make_row_task(p, plan, packed.table(), head);
+    const HeadRows<Elements> out = {p.out, p.num_heads, head, p.value_size};
     parallel_row_ranges(plan.relation(), [&](std::int64_t row_begin, std::int64_t row_end) {
-      HWY_DYNAMIC_DISPATCH(attend_rows)(task, row_begin, row_end);
+      HWY_DYNAMIC_DISPATCH(attend_rows)(task, out, row_begin, row_end);
     });
   }
 }
@@ -74,9 +73,9 @@ void row_attention_weights(const AttentionWeights<T>& p, const RowPlan& plan) {
   PackedRows packed(plan.relation().num_sources, f.head_size, no_values.size);
   for (std::int64_t head = f.heads().begin; head < f.heads().end; ++head) {
     packed.pack({f.key, f.num_heads, head, f.head_size}, no_values);
-    const RowWeightsTask task = {make_row_task(f, plan, packed.table(), head), p.weight + head};
+    const RowTask task = make_row_task(f, plan, packed.table(), head);
     parallel_row_ranges(plan.relation(), [&](std::int64_t row_begin, std::int64_t row_end) {
-      HWY_DYNAMIC_DISPATCH(compute_weights)(task, row_begin, row_end);
+      HWY_DYNAMIC_DISPATCH(compute_weights)(task, p.weight + head, row_begin, row_end);
     });
   }
 }

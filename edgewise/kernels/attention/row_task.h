@@ -52,16 +52,6 @@ struct RowTask {
   float* log_normalizer;  // [D, H] starting at this head
 };
 
-struct RowForwardTask {
-  RowTask rows;
-  HeadRows<Elements> out;
-};
-
-struct RowWeightsTask {
-  RowTask rows;
-  float* weight;  // [E, H] starting at this head
-};
-
 /// The factors of one edge in the gradients of its source.
 struct EdgeCoefficients {
   float value;  // the edge adds value * grad_out to grad_value
@@ -69,8 +59,7 @@ struct EdgeCoefficients {
 };
 
 /// Backward over rows: gradients of queries and biases, and the coefficients of every edge.
-struct RowDestinationTask {
-  RowTask rows;
+struct RowDestinationTask : RowTask {
   HeadRows<ConstElements> grad_out;
   HeadRows<Elements> grad_query;
   float* grad_edge_bias;           // [E, H] starting at this head, or null

@@ -20,6 +20,10 @@ struct Matrix {
   const T* data;
   std::int64_t stride;
   MatrixLayout layout = MatrixLayout::kRows;
+
+  std::int64_t row_step() const { return layout == MatrixLayout::kRows ? stride : 1; }
+  std::int64_t column_step() const { return layout == MatrixLayout::kRows ? 1 : stride; }
+  T at(std::int64_t row, std::int64_t column) const { return data[row * row_step() + column * column_step()]; }
 };
 
 struct PackedContent;  // gemm_parts.h

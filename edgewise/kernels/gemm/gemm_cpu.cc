@@ -41,11 +41,8 @@ Matrix<float> round_to_bf16(const Matrix<float>& from, std::int64_t depth, std::
 }
 
 void copy_to_rows(const Matrix<float>& from, std::int64_t depth, std::int64_t columns, float* to) {
-  const bool is_in_rows = from.layout == MatrixLayout::kRows;
-  const std::int64_t row_step = is_in_rows ? from.stride : 1;
-  const std::int64_t column_step = is_in_rows ? 1 : from.stride;
   for (std::int64_t k = 0; k < depth; ++k) {
-    for (std::int64_t n = 0; n < columns; ++n) *to++ = from.data[k * row_step + n * column_step];
+    for (std::int64_t n = 0; n < columns; ++n) *to++ = from.at(k, n);
   }
 }
 

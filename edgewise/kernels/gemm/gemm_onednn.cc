@@ -278,7 +278,7 @@ void pack(ElementType type, std::int64_t depth, std::int64_t columns, const Matr
   parallel_for((columns + part - 1) / part, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t first = begin * part; first < std::min(end * part, columns); first += part) {
       const std::int64_t count = std::min(part, columns - first);
-      const float* data = from.data + first * (from.layout == MatrixLayout::kRows ? 1 : from.stride);
+      const float* data = from.data + first * from.column_step();
       copy(describe_matrix(ElementType::kFloat, depth, count, from.stride, from.layout), data, describe_part(first),
            to);
     }

@@ -54,7 +54,7 @@ struct GemmSlice {
     GemmSlice part = *this;
     part.rows = row_count;
     part.columns = column_count;
-    part.a.data += first_row * (a.layout == MatrixLayout::kRows ? a.stride : 1);
+    part.a.data += first_row * a.row_step();
     part.b.data += first_column * (b.layout == onednn::RightLayout::kColumns ? b.stride : 1);
     if (bias != nullptr) part.bias += first_column;
     part.out += first_row * out_stride + first_column;

@@ -8,12 +8,6 @@
 namespace edgewise::kernels::reference {
 namespace {
 
-template <typename T>
-float get_element(const Matrix<T>& matrix, std::int64_t row, std::int64_t column) {
-  const bool is_in_rows = matrix.layout == MatrixLayout::kRows;
-  return matrix.data[is_in_rows ? row * matrix.stride + column : column * matrix.stride + row];
-}
-
 // Returns b as floats [K, N] in rows.
 template <typename T, typename Out>
 std::vector<float> unpack_right_side(const Gemm<T, Out>& p) {
@@ -21,7 +15,7 @@ std::vector<float> unpack_right_side(const Gemm<T, Out>& p) {
   std::vector<float> b;
   b.reserve(static_cast<std::size_t>(p.depth * p.columns));
   for (std::int64_t k = 0; k < p.depth; ++k) {
-    for (std::int64_t n = 0; n < p.columns; ++n) b.push_back(get_element(p.b, k, n));
+    for (std::int64_t n = 0; n < p.columns; ++n) b.push_back(p.b.at(k, n));
   }
   return b;
 }
@@ -30,7 +24,7 @@ template <typename T, typename Out>
 void compute_row(const Gemm<T, Out>& p, const float* b, std::int64_t row) {
   std::vector<float> sum(static_cast<std::size_t>(p.columns));
   for (std::int64_t k = 0; k < p.depth; ++k) {
-    add_scaled(sum.data(), get_element(p.a, row, k), b + k * p.columns, p.columns);
+    add_scaled(sum.data(), p.a.at(row, k), b + k * p.columns, p.columns);
   }
   Out* out = p.out + row * p.out_stride;
   for (std::int64_t n = 0; n < p.columns; ++n) {

@@ -92,9 +92,7 @@ template <typename T, typename From>
 void pack_panels(PanelFormat format, const Matrix<From>& from, std::int64_t depth, std::int64_t columns, void* to) {
   const PanelLayout<T> layout(format, depth, columns);
   if (layout.bytes() == 0) return;
-  const bool is_in_rows = from.layout == MatrixLayout::kRows;
-  const std::int64_t row_step = is_in_rows ? from.stride : 1;
-  const std::int64_t column_step = is_in_rows ? 1 : from.stride;
+  const std::int64_t row_step = from.row_step();
   std::memset(to, 0, static_cast<std::size_t>(layout.bytes()));
   auto* elements = static_cast<T*>(to);
   // See panels_avx512.cc about the initial values of 8-bit sums.
@@ -104,7 +102,7 @@ void pack_panels(PanelFormat format, const Matrix<From>& from, std::int64_t dept
                                                    : pack_column<PanelFormat::kNarrow, T, From>;
   parallel_for(columns, 1 + 65'536 / (depth + 1), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t n = begin; n < end; ++n) {
-      const From* column = from.data + n * column_step;
+      const From* column = from.data + n * from.column_step();
       pack(column, row_step, depth, elements + layout.first_index_of(n), layout.step_stride(n));
       if (!has_initial_sums) continue;
       std::int32_t sum = 0;

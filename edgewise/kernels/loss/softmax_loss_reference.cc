@@ -15,28 +15,6 @@ double get_target_probability(const SmoothedTarget& target, std::int64_t label, 
   return token == target.ignored_token ? 0 : target.other_probability;
 }
 
-template <typename Gradient>
-void compute_row(const SoftmaxLoss<Gradient>& p, std::int64_t row) {
-  const float* logits = p.logits + row * p.columns;
-  const std::int64_t label = p.labels[row];
-  const std::int64_t best = std::max_element(logits, logits + p.columns) - logits;
-  const double maximum = logits[best];
-  double total = 0;
-  for (std::int64_t token = 0; token < p.columns; ++token) total += std::exp(logits[token] - maximum);
-  const double log_total = maximum + std::log(total);
-
-  double loss = label == p.target.ignored_token ? 0 : p.target.entropy;
-  for (std::int64_t token = 0; token < p.columns; ++token) {
-    const double target = get_target_probability(p.target, label, token);
-    const double log_probability = logits[token] - log_total;
-    if (target > 0) loss -= target * log_probability;
-    const double gradient = label == p.target.ignored_token ? 0 : std::exp(log_probability) - target;
-    if (p.gradient != nullptr) p.gradient[row * p.columns + token] = Gradient(static_cast<float>(gradient));
-  }
-  p.loss[row] = static_cast<float>(loss);
-  p.is_correct[row] = best == label && label != p.target.ignored_token;
-}
-
 std::vector<double> compute_log_probabilities(const float* logits, std::int64_t count) {
   const double maximum = *std::max_element(logits, logits + count);
   double total = 0;
@@ -44,6 +22,23 @@ std::vector<double> compute_log_probabilities(const float* logits, std::int64_t 
   std::vector<double> result(logits, logits + count);
   for (double& value : result) value -= maximum + std::log(total);
   return result;
+}
+
+template <typename Gradient>
+void compute_row(const SoftmaxLoss<Gradient>& p, std::int64_t row) {
+  const float* logits = p.logits + row * p.columns;
+  const std::int64_t label = p.labels[row];
+  const std::int64_t best = std::max_element(logits, logits + p.columns) - logits;
+  const std::vector<double> log_probability = compute_log_probabilities(logits, p.columns);
+  double loss = label == p.target.ignored_token ? 0 : p.target.entropy;
+  for (std::int64_t token = 0; token < p.columns; ++token) {
+    const double target = get_target_probability(p.target, label, token);
+    if (target > 0) loss -= target * log_probability[token];
+    const double gradient = label == p.target.ignored_token ? 0 : std::exp(log_probability[token]) - target;
+    if (p.gradient != nullptr) p.gradient[row * p.columns + token] = Gradient(static_cast<float>(gradient));
+  }
+  p.loss[row] = static_cast<float>(loss);
+  p.is_correct[row] = best == label && label != p.target.ignored_token;
 }
 
 double compute_kl(const std::vector<double>& log_p, const std::vector<double>& log_q) {
