@@ -24,7 +24,7 @@ template <typename T, typename Out>
 void compute_row(const Gemm<T, Out>& p, const float* b, std::int64_t row) {
   std::vector<float> sum(static_cast<std::size_t>(p.columns));
   for (std::int64_t k = 0; k < p.depth; ++k) {
-    add_scaled(sum.data(), p.a.at(row, k), b + k * p.columns, p.columns);
+    add_scaled<float>(sum.data(), p.a.at(row, k), b + k * p.columns, p.columns);
   }
   Out* out = p.out + row * p.out_stride;
   for (std::int64_t n = 0; n < p.columns; ++n) {
