@@ -16,18 +16,28 @@ const auto& layer_at(const Stack& stack, std::int64_t layer) {
   return stack.layers[static_cast<std::size_t>(layer)];
 }
 
-}  // namespace
-
-Encoder::Encoder(const TransformerOptions& options, RandomStream& random) {
-  for (std::int64_t i = 0; i < options.encoder_layers; ++i) layers.emplace_back(options, random);
-  if (options.final_norm) norm = Norm(options.size, options.norm, options.norm_epsilon);
+/// Returns the norm that follows a layer: the next layer's first one, or the final norm.
+template <class Layer>
+const Norm& norm_after(const LayerStack<Layer>& stack, std::size_t layer) {
+  return layer + 1 == stack.layers.size() ? stack.norm : stack.layers[layer + 1].self_sublayer.first_norm();
 }
+
+/// Returns the function that finishes a layer and, if it is the last one, applies the final norm.
+template <class Layer>
+NodeFunction finish(const LayerStack<Layer>& stack, const Layer& layer, Pass& pass) {
+  const bool is_last = &layer == &stack.layers.back();
+  return [&stack, &layer, is_last, &pass](const NodeBatch& nodes) {
+    const at::Tensor x = layer.finish_layer(nodes.data("x"), compute_averages(nodes), pass);
+    return Columns{{"x", is_last ? stack.norm(x) : x}};
+  };
+}
+
+}  // namespace
 
 at::Tensor Encoder::operator()(const Relation& encoder_encoder, const at::Tensor& x_SM, Pass& pass) const {
   NodeState state = layers.front().begin(x_SM, pass);
   for (std::size_t i = 0; i < layers.size(); ++i) {
-    const bool is_last = i + 1 == layers.size();
-    state = layers[i](encoder_encoder, state, is_last ? norm : layers[i + 1].self_sublayer.first_norm(), pass);
+    state = layers[i](encoder_encoder, state, norm_after(*this, i), pass);
   }
   return state.input_TM;
 }
@@ -43,26 +53,14 @@ AttentionFunction Encoder::attention_func(std::int64_t layer, Pass& pass) const 
 }
 
 NodeFunction Encoder::post_func(std::int64_t layer, Pass& pass) const {
-  const EncoderLayer& this_layer = layer_at(*this, layer);
-  const bool is_last = &this_layer == &layers.back();
-  return [this, &this_layer, is_last, &pass](const NodeBatch& nodes) {
-    const at::Tensor x = this_layer.finish_layer(nodes.data("x"), compute_averages(nodes), pass);
-    return Columns{{"x", is_last ? norm(x) : x}};
-  };
-}
-
-Decoder::Decoder(const TransformerOptions& options, RandomStream& random) {
-  for (std::int64_t i = 0; i < options.decoder_layers; ++i) layers.emplace_back(options, random);
-  if (options.final_norm) norm = Norm(options.size, options.norm, options.norm_epsilon);
+  return finish(*this, layer_at(*this, layer), pass);
 }
 
 at::Tensor Decoder::operator()(const Relation& decoder_decoder, const Relation& encoder_decoder, const at::Tensor& x_DM,
                                const at::Tensor& encoded_SM, Pass& pass) const {
   NodeState state = layers.front().begin(x_DM, pass);
   for (std::size_t i = 0; i < layers.size(); ++i) {
-    const bool is_last = i + 1 == layers.size();
-    state = layers[i](decoder_decoder, encoder_decoder, state, encoded_SM,
-                      is_last ? norm : layers[i + 1].self_sublayer.first_norm(), pass);
+    state = layers[i](decoder_decoder, encoder_decoder, state, encoded_SM, norm_after(*this, i), pass);
   }
   return state.input_TM;
 }
@@ -88,11 +86,7 @@ NodeFunction Decoder::post_func(std::int64_t layer, DecoderAttention which, Pass
       return Columns{{"x", this_layer.finish_self_attention(nodes.data("x"), compute_averages(nodes), pass)}};
     };
   }
-  const bool is_last = &this_layer == &layers.back();
-  return [this, &this_layer, is_last, &pass](const NodeBatch& nodes) {
-    const at::Tensor x = this_layer.finish_layer(nodes.data("x"), compute_averages(nodes), pass);
-    return Columns{{"x", is_last ? norm(x) : x}};
-  };
+  return finish(*this, this_layer, pass);
 }
 
 }  // namespace edgewise

@@ -38,15 +38,32 @@ inline void update_graph(MessageGraph& graph, const at::Tensor& edges, const std
   for (const auto& [function, nodes] : post) graph.apply_nodes(function, nodes);
 }
 
+/// The layers of an encoder or a decoder.
+template <class Layer>
+struct LayerStack {
+  std::vector<Layer> layers;
+  Norm norm;  // after the last layer; the identity without final_norm
+
+  LayerStack() = default;
+  LayerStack(const TransformerOptions& options, std::int64_t num_layers, RandomStream& random) {
+    for (std::int64_t i = 0; i < num_layers; ++i) layers.emplace_back(options, random);
+    if (options.final_norm) norm = Norm(options.size, options.norm, options.norm_epsilon);
+  }
+
+  template <typename Self, typename Visitor>
+  static void list_parts(Self& self, Visitor&& part) {
+    part("layers", self.layers);
+    part("norm", self.norm);
+  }
+};
+
 /// A stack of encoder layers. `operator()` computes all layers fused. `pre_func`, `attention_func` and `post_func`
 /// return the graph tutorial's three functions of a layer, for update_graph; the node column "x" holds the state.
 /// Encoder and pass must outlive these functions.
-struct Encoder {
-  std::vector<EncoderLayer> layers;
-  Norm norm;  // after the last layer; the identity without final_norm
-
+struct Encoder : LayerStack<EncoderLayer> {
   Encoder() = default;
-  Encoder(const TransformerOptions& options, RandomStream& random);
+  Encoder(const TransformerOptions& options, RandomStream& random)
+      : LayerStack(options, options.encoder_layers, random) {}
 
   /// Maps initial states [S, M] to encoded states [S, M].
   at::Tensor operator()(const Relation& encoder_encoder, const at::Tensor& x_SM, Pass& pass) const;
@@ -56,24 +73,16 @@ struct Encoder {
   AttentionFunction attention_func(std::int64_t layer, Pass& pass) const;
   /// Computes the new "x" from "x", "wv" and "z": the rest of the layer and, after the last layer, the final norm.
   NodeFunction post_func(std::int64_t layer, Pass& pass) const;
-
-  template <typename Self, typename Visitor>
-  static void list_parts(Self& self, Visitor&& part) {
-    part("layers", self.layers);
-    part("norm", self.norm);
-  }
 };
 
 /// The two attentions of a decoder layer, in the order in which they run.
 enum class DecoderAttention { kSelf, kCross };
 
 /// A stack of decoder layers, fused or as functions for update_graph, as in Encoder.
-struct Decoder {
-  std::vector<DecoderLayer> layers;
-  Norm norm;  // after the last layer; the identity without final_norm
-
+struct Decoder : LayerStack<DecoderLayer> {
   Decoder() = default;
-  Decoder(const TransformerOptions& options, RandomStream& random);
+  Decoder(const TransformerOptions& options, RandomStream& random)
+      : LayerStack(options, options.decoder_layers, random) {}
 
   /// Maps initial states [D, M] to final states [D, M].
   at::Tensor operator()(const Relation& decoder_decoder, const Relation& encoder_decoder, const at::Tensor& x_DM,
@@ -87,12 +96,6 @@ struct Decoder {
   /// Computes the new "x" from "x", "wv" and "z". With kCross the function includes feed-forward and, after the last
   /// layer, the final norm.
   NodeFunction post_func(std::int64_t layer, DecoderAttention which, Pass& pass) const;
-
-  template <typename Self, typename Visitor>
-  static void list_parts(Self& self, Visitor&& part) {
-    part("layers", self.layers);
-    part("norm", self.norm);
-  }
 };
 
 }  // namespace edgewise
