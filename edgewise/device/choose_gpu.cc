@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/device/choose_gpu.h"
 
-#include <string_view>
-#include <vector>
-
 #include "edgewise/base/config/range.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/utf8.h"

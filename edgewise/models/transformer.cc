@@ -5,7 +5,6 @@
 #include <ATen/ops/log_softmax.h>
 
 #include <cmath>
-#include <string>
 
 #include "edgewise/base/error.h"
 #include "edgewise/nn/message_attention.h"

@@ -4,7 +4,6 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "edgewise/graph/relation_view.h"

@@ -3,7 +3,6 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
