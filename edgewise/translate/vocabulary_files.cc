@@ -2,14 +2,15 @@
 #include "edgewise/translate/vocabulary_files.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <utility>
+#include <vector>
 
 #include "edgewise/base/error.h"
 #include "edgewise/text/vocabulary/mapped_vocabulary.h"
-#include "edgewise/text/vocabulary/sentence_case.h"
 #include "edgewise/text/vocabulary/vocabulary_names.h"
 
 namespace edgewise {
@@ -19,32 +20,23 @@ constexpr std::string_view kCaseFile = "case.txt";
 
 std::string join(std::string_view prefix, std::string_view name) { return std::string(prefix) + std::string(name); }
 
-/// The vocabulary files of a directory.
-class Files {
- public:
-  Files(const std::map<std::string, std::string>& files, const std::filesystem::path& directory)
-      : files_(files), directory_(directory) {}
-
-  bool has(const std::string& name) const { return files_.contains(name); }
-  const std::string& read(const std::string& name) const { return files_.at(name); }
-  std::string path(std::string_view name) const { return (directory_ / name).string(); }
-
- private:
-  const std::map<std::string, std::string>& files_;
-  const std::filesystem::path& directory_;
-};
-
 /// Parses the vocabularies of a directory, each file once.
 class VocabularyParser {
  public:
-  VocabularyParser(const Files& files, std::string_view caller) : files_(files), caller_(caller) {}
+  VocabularyParser(const std::map<std::string, std::string>& files, const std::filesystem::path& directory,
+                   std::string_view caller)
+      : files_(files), directory_(directory), caller_(caller) {}
 
-  Vocabularies parse_separate() { return {parse(kInputPrefix), parse(kOutputPrefix)}; }
+  Vocabularies run(bool is_shared) && {
+    const Vocabularies plain = is_shared ? parse_shared() : Vocabularies{parse(kInputPrefix), parse(kOutputPrefix)};
+    return {apply_case_file(plain.input, kInputPrefix), apply_case_file(plain.output, kOutputPrefix)};
+  }
 
+ private:
   Vocabularies parse_shared() {
     const std::string name = find("");
     if (!name.ends_with(kMappedFile)) {
-      const auto both = parse_vocabulary(files_.read(name), files_.path(name));
+      const auto both = parse_vocabulary(files_.at(name), path(name));
       return {both, both};
     }
     const auto tokens = parse_tokens(name);
@@ -55,60 +47,69 @@ class VocabularyParser {
     return {input, make_mapped_vocabulary(tokens, output_pieces)};
   }
 
- private:
+  std::string path(std::string_view name) const { return (directory_ / name).string(); }
+
+  /// Returns the name of the only vocabulary file after `prefix`.
   std::string find(std::string_view prefix) const {
-    return only_vocabulary_file(
-        prefix, [this](const std::string& name) { return files_.has(name); },
-        fmt::format("{}: {} lists", caller_, files_.path(kManifestName)));
+    const std::string lists = fmt::format("{}: {} lists", caller_, path(kManifestName));
+    std::vector<std::string> found;
+    for (const std::string_view file : kVocabularyFiles) {
+      if (files_.contains(join(prefix, file))) found.push_back(join(prefix, file));
+    }
+    check(!found.empty(), "{} none of {}{}, {}{} and {}{}, needs one of them", lists, prefix, kLookupFile, prefix,
+          kSentencePieceFile, prefix, kMappedFile);
+    check(found.size() == 1, "{} {}, needs one of them", lists, fmt::join(found, " and "));
+    return found.front();
   }
 
   std::shared_ptr<const Vocabulary> parse(std::string_view prefix) {
     const std::string name = find(prefix);
-    if (!name.ends_with(kMappedFile)) return parse_vocabulary(files_.read(name), files_.path(name));
+    if (!name.ends_with(kMappedFile)) return parse_vocabulary(files_.at(name), path(name));
     const auto tokens = parse_tokens(name);
     return make_mapped_vocabulary(tokens, find_pieces(*tokens, prefix));
   }
 
   std::shared_ptr<const TokenIndex> parse_tokens(const std::string& name) const {
-    const std::string path = files_.path(name);
-    return std::make_shared<TokenIndex>(parse_token_list(files_.read(name), path),
-                                        fmt::format("load_vocabulary: {}", path));
+    return std::make_shared<TokenIndex>(parse_token_list(files_.at(name), path(name)),
+                                        fmt::format("load_vocabulary: {}", path(name)));
   }
 
   /// Parses the SentencePiece model of a side, or the model of both sides; null if the tokens need none.
   std::shared_ptr<const PieceCodec> find_pieces(const TokenIndex& tokens, std::string_view prefix) {
     const std::string own = join(prefix, kPiecesFile);
     const std::string both(kPiecesFile);
+    const bool has_own = files_.contains(own);
+    const bool has_both = files_.contains(both);
     const auto check_files = [&](bool condition, std::string_view lists, std::string_view needs) {
-      check(condition, "{}: {} lists {}, needs {}", caller_, files_.path(kManifestName), lists, needs);
+      check(condition, "{}: {} lists {}, needs {}", caller_, path(kManifestName), lists, needs);
     };
     if (tokens.list().text == TokenText::kTokens) {
-      check_files(!files_.has(own) && !files_.has(both), files_.has(own) ? own : both,
-                  "none, because the vocabulary's text is tokens");
+      check_files(!has_own && !has_both, has_own ? own : both, "none, because the vocabulary's text is tokens");
       return nullptr;
     }
-    check_files(files_.has(own) || files_.has(both), fmt::format("none of {} and {}", own, both), "one of them");
-    check_files(!files_.has(own) || !files_.has(both), fmt::format("both of {} and {}", own, both), "one of them");
-    if (files_.has(own)) return parse_pieces(own);
+    check_files(has_own || has_both, fmt::format("none of {} and {}", own, both), "one of them");
+    check_files(!has_own || !has_both, fmt::format("both of {} and {}", own, both), "one of them");
+    if (has_own) return parse_pieces(own);
     if (!both_pieces_) both_pieces_ = parse_pieces(both);
     return both_pieces_;
   }
 
   std::shared_ptr<const PieceCodec> parse_pieces(const std::string& name) const {
-    return std::make_shared<PieceCodec>(files_.read(name), files_.path(name), SpecialPieces::kAny);
+    return std::make_shared<PieceCodec>(files_.at(name), path(name), SpecialPieces::kAny);
   }
 
-  const Files& files_;
+  std::shared_ptr<const Vocabulary> apply_case_file(std::shared_ptr<const Vocabulary> vocabulary,
+                                                    std::string_view prefix) const {
+    const std::string name = join(prefix, kCaseFile);
+    if (!files_.contains(name)) return vocabulary;
+    return with_case(std::move(vocabulary), SentenceCase::parse(files_.at(name), path(name)));
+  }
+
+  const std::map<std::string, std::string>& files_;
+  const std::filesystem::path& directory_;
   std::string_view caller_;
   std::shared_ptr<const PieceCodec> both_pieces_;  // null until it is parsed
 };
-
-std::shared_ptr<const Vocabulary> apply_case_file(std::shared_ptr<const Vocabulary> vocabulary, const Files& files,
-                                                  std::string_view prefix) {
-  const std::string name = join(prefix, kCaseFile);
-  if (!files.has(name)) return vocabulary;
-  return with_case(std::move(vocabulary), SentenceCase::parse(files.read(name), files.path(name)));
-}
 
 bool is_vocabulary_file(std::string_view name) {
   for (const std::string_view prefix : {kInputPrefix, kOutputPrefix}) {
@@ -156,11 +157,7 @@ std::map<std::string, std::string> serialize_vocabularies(const Vocabularies& vo
 
 Vocabularies parse_vocabularies(const std::map<std::string, std::string>& bytes, bool is_shared,
                                 const std::filesystem::path& directory, std::string_view caller) {
-  const Files files(bytes, directory);
-  VocabularyParser parser(files, caller);
-  Vocabularies vocabularies = is_shared ? parser.parse_shared() : parser.parse_separate();
-  return {apply_case_file(std::move(vocabularies.input), files, kInputPrefix),
-          apply_case_file(std::move(vocabularies.output), files, kOutputPrefix)};
+  return VocabularyParser(bytes, directory, caller).run(is_shared);
 }
 
 Vocabularies read_vocabularies(const ListedDirectory& files, bool is_shared, std::string_view caller) {

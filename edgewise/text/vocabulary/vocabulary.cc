@@ -1,31 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/text/vocabulary/vocabulary.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <utility>
 
 #include "edgewise/base/error.h"
-#include "edgewise/base/files/files.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/text/sentences/sentence_marks.h"
 #include "edgewise/text/vocabulary/lookup_vocabulary.h"
-#include "edgewise/text/vocabulary/mapped_vocabulary.h"
 #include "edgewise/text/vocabulary/sentencepiece_check.h"
 #include "edgewise/text/vocabulary/sentencepiece_vocabulary.h"
-#include "edgewise/text/vocabulary/token_list.h"
 #include "edgewise/text/vocabulary/vocabulary_names.h"
 
 namespace edgewise {
 namespace {
 
 constexpr std::uint32_t kFirstPlaceholder = 0xE001;
-
-constexpr std::string_view kLoadVocabulary = "load_vocabulary";
 
 void check_options(const VocabularyOptions& options) {
   const auto special = static_cast<std::int64_t>(kSpecialTokens.size());
@@ -50,30 +39,6 @@ void check_sentences(const std::vector<std::span<const std::string>>& sides) {
 void check_sentence(std::string_view sentence) {
   const auto bad = find_bad_utf8(sentence);
   check(!bad, "encode: sentence has a byte at {} that is not UTF-8, needs UTF-8", bad.value_or(0));
-}
-
-void write_file(const std::filesystem::path& path, std::string_view bytes) {
-  errno = 0;
-  std::ofstream file(path, std::ios::binary);
-  file << bytes;
-  file.close();
-  check(file.good(), "save_vocabulary: {}: {}", path.string(), std::strerror(errno));
-}
-
-std::string read_vocabulary_file(const std::filesystem::path& path) {
-  return read_file(path, kLoadVocabulary, kMaxVocabularyBytes);
-}
-
-std::shared_ptr<const Vocabulary> load_mapped_vocabulary(const std::filesystem::path& directory) {
-  const std::filesystem::path path = directory / kMappedFile;
-  TokenList list = parse_token_list(read_vocabulary_file(path), path.string());
-  std::shared_ptr<const PieceCodec> pieces;
-  if (list.text != TokenText::kTokens) {
-    const std::filesystem::path model = directory / kPiecesFile;
-    pieces = std::make_shared<PieceCodec>(read_vocabulary_file(model), model.string(), SpecialPieces::kAny);
-  }
-  auto tokens = std::make_shared<TokenIndex>(std::move(list), fmt::format("{}: {}", kLoadVocabulary, path.string()));
-  return make_mapped_vocabulary(std::move(tokens), std::move(pieces));
 }
 
 }  // namespace
@@ -151,26 +116,10 @@ std::shared_ptr<const Vocabulary> build_vocabulary(const std::vector<std::span<c
 
 std::shared_ptr<const Vocabulary> parse_vocabulary(std::string_view bytes, std::string_view name) {
   check(!bytes.starts_with('{'),
-        "{}: {} is a mapped vocabulary, needs to be read with its directory, which may have a {}", kLoadVocabulary,
-        name, kPiecesFile);
+        "load_vocabulary: {} is a mapped vocabulary, needs to be read with its directory, which may have a {}", name,
+        kPiecesFile);
   return looks_like_sentencepiece_model(bytes) ? parse_sentencepiece_vocabulary(bytes, name)
                                                : parse_lookup_vocabulary(bytes, name);
-}
-
-void save_vocabulary(const Vocabulary& vocabulary, const std::filesystem::path& directory) {
-  write_file(directory / vocabulary.file_name(), vocabulary.serialize());
-  if (const std::string pieces = vocabulary.serialize_pieces(); !pieces.empty()) {
-    write_file(directory / kPiecesFile, pieces);
-  }
-}
-
-std::shared_ptr<const Vocabulary> load_vocabulary(const std::filesystem::path& directory) {
-  const std::string name = only_vocabulary_file(
-      "", [&](const std::string& file) { return has_entry(directory / file, kLoadVocabulary); },
-      fmt::format("{}: {} has", kLoadVocabulary, directory.string()));
-  if (name == kMappedFile) return load_mapped_vocabulary(directory);
-  const std::filesystem::path path = directory / name;
-  return parse_vocabulary(read_vocabulary_file(path), path.string());
 }
 
 }  // namespace edgewise

@@ -3,7 +3,6 @@
 
 #include <array>
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <span>
@@ -181,11 +180,5 @@ std::shared_ptr<const Vocabulary> build_vocabulary(const std::vector<std::span<c
 /// SentencePiece tools that were trained with --pad_id=0 --unk_id=1 --bos_id=2 --eos_id=3. Throws Error for a mapped
 /// vocabulary, which may have two files (token_list.h, mapped_vocabulary.h).
 std::shared_ptr<const Vocabulary> parse_vocabulary(std::string_view bytes, std::string_view name);
-
-/// Writes the vocabulary's files to an existing directory.
-void save_vocabulary(const Vocabulary& vocabulary, const std::filesystem::path& directory);
-
-/// Reads the vocabulary of a directory that holds the files of one vocabulary.
-std::shared_ptr<const Vocabulary> load_vocabulary(const std::filesystem::path& directory);
 
 }  // namespace edgewise

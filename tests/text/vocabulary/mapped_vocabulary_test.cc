@@ -5,7 +5,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <functional>
 #include <string>
 #include <vector>
@@ -289,20 +288,16 @@ TEST(MappedVocabulary, DrawsSegmentationsByTheSeed) {
   }
 }
 
-TEST(MappedVocabulary, IsSavedWithItsPieces) {
-  const TemporaryDirectory directory;
+TEST(MappedVocabulary, IsAListOfTokensAndItsPieces) {
   const auto vocabulary = vocabulary_of_pieces(train_pieces());
 
-  save_vocabulary(*vocabulary, directory.path());
-  const auto loaded = load_vocabulary(directory.path());
+  const auto parsed = make_mapped_vocabulary(
+      std::make_shared<TokenIndex>(parse_token_list(vocabulary->serialize(), "v"), "load_vocabulary: v"),
+      std::make_shared<PieceCodec>(vocabulary->serialize_pieces(), "pieces", SpecialPieces::kAny));
 
-  EXPECT_EQ(directory.read("vocabulary.json"), vocabulary->serialize());
-  EXPECT_EQ(loaded->serialize(), vocabulary->serialize());
-  EXPECT_EQ(loaded->serialize_pieces(), vocabulary->serialize_pieces());
-  EXPECT_EQ(loaded->encode("the river"), vocabulary->encode("the river"));
-  std::filesystem::remove(directory.path() / "pieces.model");
-  EXPECT_EQ(error_of([&] { load_vocabulary(directory.path()); }),
-            "load_vocabulary: " + directory.path().string() + "/pieces.model: No such file or directory");
+  EXPECT_EQ(parsed->serialize(), vocabulary->serialize());
+  EXPECT_EQ(parsed->serialize_pieces(), vocabulary->serialize_pieces());
+  EXPECT_EQ(parsed->encode("the river"), vocabulary->encode("the river"));
 }
 
 TEST(MappedVocabulary, IsNotLearnedAndNotReadFromOneFile) {

@@ -135,16 +135,14 @@ TEST(Vocabulary, RestoresAnyTextWithWords) {
   }));
 }
 
-TEST(Vocabulary, SavesATextFile) {
-  const TemporaryDirectory directory;
+TEST(Vocabulary, IsATextFile) {
   const Lines sentences = {"a\\ b"};
 
-  save_vocabulary(*build_vocabulary({sentences}, {.kind = VocabularyKind::kCharacters}), directory.path());
+  const std::string bytes = build_vocabulary({sentences}, {.kind = VocabularyKind::kCharacters})->serialize();
 
-  EXPECT_EQ(directory.read("vocabulary.txt"),
-            "#edgewise-vocabulary 2 kind=characters size=8 separate_punctuation=false marks=close\n" + kSpecialLines +
-                "\\x20\n\\x5C\na\nb\n");
-  EXPECT_EQ(load_vocabulary(directory.path())->encode("b a"), (Tokens{7, 4, 6}));
+  EXPECT_EQ(bytes, "#edgewise-vocabulary 2 kind=characters size=8 separate_punctuation=false marks=close\n" +
+                       kSpecialLines + "\\x20\n\\x5C\na\nb\n");
+  EXPECT_EQ(parse_vocabulary(bytes, "v")->encode("b a"), (Tokens{7, 4, 6}));
 }
 
 TEST(Vocabulary, ErrorsNameVocabulariesThatCannotBeBuilt) {
@@ -255,29 +253,6 @@ TEST(LookupFile, ParseRejectsOrAcceptsCorruptBytesWithoutCrashing) {
       }
     }
   }
-}
-
-TEST(Vocabulary, NeedsOneFileInItsDirectory) {
-  const TemporaryDirectory directory;
-  const std::string name = directory.path().string();
-  const Lines sentences = {"a"};
-  const auto vocabulary = build_vocabulary({sentences});
-
-  EXPECT_EQ(error_of([&] { load_vocabulary(directory.path()); }),
-            "load_vocabulary: " + name +
-                " has none of vocabulary.txt, vocabulary.model and vocabulary.json, needs one of them");
-  directory.write("vocabulary.txt", "");
-  EXPECT_EQ(error_of([&] { load_vocabulary(directory.path()); }),
-            "load_vocabulary: " + name + "/vocabulary.txt is empty, needs a vocabulary");
-  directory.write("vocabulary.model", "");
-  EXPECT_EQ(error_of([&] { load_vocabulary(directory.path()); }),
-            "load_vocabulary: " + name + " has vocabulary.txt and vocabulary.model, needs one of them");
-  std::filesystem::remove(directory.path() / "vocabulary.model");
-  std::filesystem::resize_file(directory.path() / "vocabulary.txt", (std::size_t{32} << 20) + 1);
-  EXPECT_EQ(error_of([&] { load_vocabulary(directory.path()); }),
-            "load_vocabulary: " + name + "/vocabulary.txt has 33554433 bytes, needs at most 33554432");
-  EXPECT_EQ(error_of([&] { save_vocabulary(*vocabulary, "/nowhere"); }),
-            "save_vocabulary: /nowhere/vocabulary.txt: No such file or directory");
 }
 
 TEST(VocabularyOptions, ListsItsFieldsOnce) {
