@@ -2,7 +2,6 @@
 #include "edgewise/convert/json_settings.h"
 
 #include <cmath>
-#include <utility>
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/files/files.h"

@@ -6,8 +6,6 @@
 #include <unicode/uchar.h>
 #include <unicode/uscript.h>
 
-#include <algorithm>
-
 #include "edgewise/base/error.h"
 #include "edgewise/base/utf8.h"
 

@@ -28,10 +28,7 @@ bool ClientQueue::try_put(const SharedCall& call, std::vector<TokenizedSentence>
   if (call->stop) std::rethrow_exception(call->error);
   const bool fits = calls_.empty() || num_tokens_ + tokens <= max_tokens_;
   if (is_closed_ || !fits) return false;
-  for (TokenizedSentence& sentence : sentences) {
-    const std::int64_t own = sentence.num_tokens();
-    add(call, std::move(sentence), own);
-  }
+  for (TokenizedSentence& sentence : sentences) add(call, std::move(sentence));
   return true;
 }
 
@@ -41,10 +38,11 @@ void ClientQueue::put(const SharedCall& call, TokenizedSentence sentence) {
   if (is_stop_requested()) cancel_all_calls();
   call->has_space.wait(lock, [&] { return call->stop || call->has_space_for(tokens); });
   if (call->stop) std::rethrow_exception(call->error);
-  add(call, std::move(sentence), tokens);
+  add(call, std::move(sentence));
 }
 
-void ClientQueue::add(const SharedCall& call, TokenizedSentence sentence, std::int64_t tokens) {
+void ClientQueue::add(const SharedCall& call, TokenizedSentence sentence) {
+  const std::int64_t tokens = sentence.num_tokens();
   for (SentencePart& part : sentence.parts) part.input.id = next_part_++;
   calls_.insert(call);
   num_tokens_ += tokens;

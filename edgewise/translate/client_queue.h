@@ -129,7 +129,7 @@ class ClientQueue {
   };
 
   bool is_stop_requested() const { return stop_ != nullptr && *stop_; }
-  void add(const SharedCall& call, TokenizedSentence sentence, std::int64_t tokens);
+  void add(const SharedCall& call, TokenizedSentence sentence);
   void add_to_client(const SharedCall& call);
   void remove_from_client(const Call& call);
   bool wait_for_part(std::unique_lock<std::mutex>& lock);

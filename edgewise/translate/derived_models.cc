@@ -134,7 +134,8 @@ class QuantisedTensors {
     std::vector<float> values(tensor.bytes.size() / dtype_size(tensor.dtype));
     read_values(file, tensor, values);
     if (!is_large_matrix(tensor)) {
-      tensors_.push_back({tensor.name, DType::kF32, tensor.shape, std::as_bytes(std::span(keep(std::move(values))))});
+      tensors_.push_back(
+          {tensor.name, DType::kF32, tensor.shape, std::as_bytes(std::span(floats_.emplace_back(std::move(values))))});
       return;
     }
     const QuantisedMatrix& matrix = matrices_.emplace_back(quantise_rows(values, tensor.shape[1]));
@@ -142,8 +143,6 @@ class QuantisedTensors {
     tensors_.push_back(
         {tensor.name + ".scale", DType::kF32, {tensor.shape[0]}, std::as_bytes(std::span(matrix.scales))});
   }
-
-  const std::vector<float>& keep(std::vector<float> values) { return floats_.emplace_back(std::move(values)); }
 
   std::list<std::vector<float>> floats_;  // memory of `tensors_`, as `matrices_` is
   std::list<QuantisedMatrix> matrices_;

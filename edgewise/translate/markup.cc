@@ -239,13 +239,7 @@ std::string replace_bad_characters(std::string_view document) {
   std::string readable = replace_bad_utf8(document);
   if (readable.find('\0') == std::string::npos) return readable;
   std::string result;
-  for (const char c : readable) {
-    if (c == '\0') {
-      append_utf8(result, kReplacementCharacter);
-    } else {
-      result += c;
-    }
-  }
+  for (const char& c : readable) result += c == '\0' ? "\uFFFD" : std::string_view(&c, 1);
   return result;
 }
 

@@ -9,7 +9,6 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/files/files.h"
-#include "edgewise/base/files/manifest.h"
 #include "edgewise/base/files/stored_parameters.h"
 #include "edgewise/base/sha256.h"
 #include "edgewise/base/utf8.h"
@@ -96,15 +95,6 @@ void check_begin_embedding(const TransformerOptions& options, const SafetensorsF
         caller, name, options.begin_token, quote(table->name), kConfigFile);
 }
 
-/// Throws Error unless the last model has the vocabularies of the first one.
-void check_same_vocabularies(const std::vector<ModelFiles>& models, const std::string& name,
-                             const std::string& first_name, std::string_view caller) {
-  const Vocabularies& first = models.front().codec.vocabularies;
-  const Vocabularies& other = models.back().codec.vocabularies;
-  check(have_same_files(*other.input, *first.input) && have_same_files(*other.output, *first.output),
-        "{}: {} has another vocabulary than {}, needs the same", caller, name, first_name);
-}
-
 }  // namespace
 
 fs::path find_model(const fs::path& path, std::string_view caller) {
@@ -155,7 +145,10 @@ std::vector<ModelFiles> read_models(const std::vector<std::string>& paths, std::
   std::vector<ModelFiles> models;
   for (const std::string& path : paths) {
     models.push_back(read_model_files(path, caller));
-    check_same_vocabularies(models, path, paths.front(), caller);
+    const Vocabularies& first = models.front().codec.vocabularies;
+    const Vocabularies& other = models.back().codec.vocabularies;
+    check(have_same_files(*other.input, *first.input) && have_same_files(*other.output, *first.output),
+          "{}: {} has another vocabulary than {}, needs the same", caller, path, paths.front());
   }
   return models;
 }

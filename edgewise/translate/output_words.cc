@@ -1,23 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/translate/output_words.h"
 
-#include "edgewise/base/utf8.h"
+#include "edgewise/text/sentences/sentence_marks.h"
 #include "edgewise/text/unicode.h"
 #include "edgewise/translate/html/html_tokens.h"
 
 namespace edgewise {
 namespace {
 
-/// Returns the code point that ends at `offset`, which is not 0.
-char32_t code_point_before(std::string_view text, std::size_t offset) {
-  std::size_t begin = offset - 1;
-  while (begin > 0 && (static_cast<unsigned char>(text[begin]) & 0xC0) == 0x80) --begin;
-  return code_point_at(text, begin).value;
-}
-
 bool is_word_boundary(std::string_view text, std::size_t offset) {
   if (offset == 0 || offset >= text.size()) return true;
-  const char32_t before = code_point_before(text, offset);
+  const char32_t before = text_point_before(text, offset).value;
   const char32_t after = code_point_at(text, offset).value;
   if (is_mark(after)) return is_space(before);
   return !is_word_point(before) || !is_word_point(after) || has_letters_without_spaces(before) ||

@@ -20,6 +20,12 @@ bool attaches_to_next(char32_t mark) {
   return kMarks.find(mark) != std::u32string_view::npos;
 }
 
+/// Returns whether a space is between a span and the character beside it, which may attach to the span.
+bool needs_space(Beside side, char32_t character, bool attaches, bool has_gap) {
+  if (side == Beside::kWord) return false;
+  return has_gap || (side == Beside::kMark ? is_word_point(character) : !attaches);
+}
+
 /// Finds the place of each span among the words of an output: the number of words in front of it.
 class WordPlaces {
  public:
@@ -206,9 +212,9 @@ class SpanWriter {
 
   void write_word(std::size_t word) {
     if (last_span_) {
-      if (needs_space_after(spans_[placed_[*last_span_].span], text_point_at(text_of(word), 0), has_gap(word))) {
-        restored_.text += ' ';
-      }
+      const char32_t right = text_point_at(text_of(word), 0).value;
+      const Beside after = spans_[placed_[*last_span_].span].after;
+      if (needs_space(after, right, attaches_to_word(right), has_gap(word))) restored_.text += ' ';
     } else {
       restored_.text += gap_before(word);
     }
@@ -233,26 +239,8 @@ class SpanWriter {
       if (is_next && span.before != Beside::kWord && span.before != Beside::kMark) return span.before != Beside::kSpan;
       return last.after != Beside::kWord && span.before != Beside::kWord;
     }
-    const CodePoint left = text_point_before(restored_.text, restored_.text.size());
-    switch (span.before) {
-      case Beside::kWord:
-        return false;
-      case Beside::kMark:
-        return is_word_point(left.value) || has_gap;
-      default:
-        return has_gap || !attaches_to_next(left.value);
-    }
-  }
-
-  static bool needs_space_after(const TakenSpan& span, CodePoint right, bool has_gap) {
-    switch (span.after) {
-      case Beside::kWord:
-        return false;
-      case Beside::kMark:
-        return is_word_point(right.value) || has_gap;
-      default:
-        return has_gap || !attaches_to_word(right.value);
-    }
+    const char32_t left = text_point_before(restored_.text, restored_.text.size()).value;
+    return needs_space(span.before, left, attaches_to_next(left), has_gap);
   }
 
   const AlignedTranslation& output_;

@@ -7,20 +7,14 @@
 #include "edgewise/base/utf8.h"
 
 namespace edgewise {
-namespace {
-
-LineReaderOptions reader_options(const TextLinesOptions& options) {
-  return {.max_line_bytes = options.max_line_bytes,
-          .long_lines = options.long_lines,
-          .line_ends = options.line_ends,
-          .caller = options.caller,
-          .stop = options.stop};
-}
-
-}  // namespace
 
 TextLines::TextLines(TextLinesOptions options)
-    : options_(std::move(options)), reader_(options_.path, reader_options(options_)) {}
+    : options_(std::move(options)),
+      reader_(options_.path, {.max_line_bytes = options_.max_line_bytes,
+                              .long_lines = options_.long_lines,
+                              .line_ends = options_.line_ends,
+                              .caller = options_.caller,
+                              .stop = options_.stop}) {}
 
 bool TextLines::skip() {
   std::string line;

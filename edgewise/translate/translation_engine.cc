@@ -15,14 +15,10 @@ namespace {
 /// Returns the smaller of two limits; 0 is no limit.
 std::int64_t smaller_limit(std::int64_t a, std::int64_t b) { return a == 0 || b == 0 ? a + b : std::min(a, b); }
 
-const ModelFiles& first_model(const std::vector<ModelFiles>& models) {
-  check(!models.empty(), "Translator: models is empty, needs at least one");
-  return models.front();
-}
-
 /// Returns the codec of the first model, with positions for all models.
 TextCodec make_codec(const std::vector<ModelFiles>& models) {
-  TextCodec codec = first_model(models).codec;
+  check(!models.empty(), "Translator: models is empty, needs at least one");
+  TextCodec codec = models.front().codec;
   for (const ModelFiles& model : models) {
     codec.max_positions = smaller_limit(codec.max_positions, model.codec.max_positions);
   }
@@ -67,12 +63,7 @@ TranslationEngine::TranslationEngine(LoadedModels models, TranslatorOptions opti
 }
 
 TranslationEngine::TranslationEngine(TextCodec codec, ScorerFactory make_scorer, TranslatorOptions options)
-    : codec_(std::move(codec)),
-      search_(options.search.value_or(SearchOptions())),
-      make_scorer_(std::move(make_scorer)),
-      options_(std::move(options)) {
-  apply_options();
-}
+    : TranslationEngine(LoadedModels{std::move(codec), {}, std::move(make_scorer)}, std::move(options)) {}
 
 void TranslationEngine::apply_options() {
   check(options_.workers >= 1, "Translator: workers is {}, needs at least 1", options_.workers);

@@ -2,7 +2,6 @@
 #include "edgewise/text/corpus/line_reader.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <utility>
 
@@ -24,9 +23,10 @@ struct ForeignMark {
 };
 
 // UTF-32LE stands before UTF-16LE, because its mark begins with the mark of UTF-16LE.
-constexpr std::array kForeignMarks = {ForeignMark{"\xFF\xFE\0\0"sv, "UTF-32LE"},
-                                      ForeignMark{"\0\0\xFE\xFF"sv, "UTF-32BE"}, ForeignMark{"\xFF\xFE"sv, "UTF-16LE"},
-                                      ForeignMark{"\xFE\xFF"sv, "UTF-16BE"}};
+constexpr ForeignMark kForeignMarks[] = {{"\xFF\xFE\0\0"sv, "UTF-32LE"},
+                                         {"\0\0\xFE\xFF"sv, "UTF-32BE"},
+                                         {"\xFF\xFE"sv, "UTF-16LE"},
+                                         {"\xFE\xFF"sv, "UTF-16BE"}};
 
 /// Returns whether `start` is a proper prefix of a byte order mark. Only then the reader waits for more bytes, because
 /// waiting would block on a short line from a terminal.

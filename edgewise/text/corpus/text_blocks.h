@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "edgewise/base/sha256.h"
 #include "edgewise/text/corpus/parallel_text.h"

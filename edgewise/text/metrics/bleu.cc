@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "edgewise/base/ascii.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/text/metrics/ngrams.h"
@@ -14,16 +15,14 @@
 namespace edgewise {
 namespace {
 
-bool is_digit(char character) { return character >= '0' && character <= '9'; }
-
 bool is_point_or_comma(char character) { return character == '.' || character == ','; }
 
 /// Returns whether 13a always separates this character from words: ASCII except letters, digits, control characters and
 /// ' , - .
 bool is_always_separate(char character) {
-  if (character < ' ' || character > '~' || is_digit(character)) return false;
-  const bool is_ascii_letter = (character >= 'a' && character <= 'z') || (character >= 'A' && character <= 'Z');
-  return !is_ascii_letter && std::string_view("',-.").find(character) == std::string_view::npos;
+  const bool is_printable = character >= ' ' && character <= '~';
+  return is_printable && !is_letter_of_ascii(character) && !is_digit_of_ascii(character) &&
+         std::string_view("',-.").find(character) == std::string_view::npos;
 }
 
 void replace_all(std::string& text, std::string_view from, std::string_view to) {
@@ -45,20 +44,23 @@ std::string remove_markup(std::string_view line) {
   return text;
 }
 
-/// Copies the text, but calls `write` for each pair of neighbouring bytes that satisfies `is_pair`: from left to right,
-/// without overlaps.
-template <class IsPair, class Write>
-std::string rewrite_pairs(std::string_view text, IsPair is_pair, Write write) {
-  std::string result;
+/// Puts spaces around the second character of each pair of neighbours that satisfies `is_pair`, or around the first if
+/// `before_first`: from left to right, without overlaps.
+template <class Text, class IsPair>
+Text split_pairs(const Text& text, IsPair is_pair, bool before_first) {
+  constexpr typename Text::value_type kSpace = ' ';
+  Text result;
   result.reserve(text.size() + text.size() / 4);
   std::size_t i = 0;
   while (i < text.size()) {
-    if (i + 1 < text.size() && is_pair(text[i], text[i + 1])) {
-      write(result, text[i], text[i + 1]);
-      i += 2;
-    } else {
+    if (i + 1 == text.size() || !is_pair(text[i], text[i + 1])) {
       result += text[i++];
+      continue;
     }
+    if (before_first) result += kSpace;
+    ((result += text[i]) += kSpace) += text[i + 1];
+    if (!before_first) result += kSpace;
+    i += 2;
   }
   return result;
 }
@@ -79,37 +81,12 @@ std::string separate_ascii_punctuation(std::string_view text) {
 /// Works on bytes instead of characters, because the rules depend on ASCII characters only.
 std::string tokenize_13a(std::string_view line) {
   std::string text = separate_ascii_punctuation(fmt::format(" {} ", remove_markup(line)));
-  auto split_after_each = [](std::string& result, char first, char second) {
-    (((result += first) += ' ') += second) += ' ';
-  };
-  auto split_before_each = [](std::string& result, char first, char second) {
-    (((result += ' ') += first) += ' ') += second;
-  };
-  text = rewrite_pairs(
-      text, [](char first, char second) { return !is_digit(first) && is_point_or_comma(second); }, split_after_each);
-  text = rewrite_pairs(
-      text, [](char first, char second) { return is_point_or_comma(first) && !is_digit(second); }, split_before_each);
-  return rewrite_pairs(
-      text, [](char first, char second) { return is_digit(first) && second == '-'; }, split_after_each);
-}
-
-/// Puts spaces around the second character of each pair, or around the first if `before_first`.
-template <class IsPair>
-std::u32string split_pairs(const std::u32string& text, IsPair is_pair, bool before_first) {
-  std::u32string result;
-  result.reserve(text.size() + text.size() / 4);
-  std::size_t i = 0;
-  while (i < text.size()) {
-    if (i + 1 == text.size() || !is_pair(text[i], text[i + 1])) {
-      result += text[i++];
-      continue;
-    }
-    if (before_first) result += U' ';
-    ((result += text[i]) += U' ') += text[i + 1];
-    if (!before_first) result += U' ';
-    i += 2;
-  }
-  return result;
+  text = split_pairs(
+      text, [](char first, char second) { return !is_digit_of_ascii(first) && is_point_or_comma(second); }, false);
+  text = split_pairs(
+      text, [](char first, char second) { return is_point_or_comma(first) && !is_digit_of_ascii(second); }, true);
+  return split_pairs(
+      text, [](char first, char second) { return is_digit_of_ascii(first) && second == '-'; }, false);
 }
 
 std::string tokenize_intl(std::string_view line) {

@@ -6,7 +6,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "edgewise/base/config/fields.h"
 #include "edgewise/base/stop_request.h"

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <vector>
 
 #include "edgewise/base/error.h"
@@ -44,14 +43,19 @@ std::vector<std::string_view> split_chrf_words(std::string_view line) {
 /// Counts n-grams over all lines, for each character order and then each word order.
 class NgramSums {
  public:
-  explicit NgramSums(const ChrfOptions& options)
-      : options_(options), orders_(kCharacterOrder + static_cast<std::size_t>(options.word_order)) {}
+  explicit NgramSums(int word_order) : orders_(kCharacterOrder + static_cast<std::size_t>(word_order)) {}
 
-  void add(const std::string& hypothesis, const std::string& reference) {
-    if (options_.lower_case) {
-      add_cased(edgewise::lower_case(hypothesis), edgewise::lower_case(reference));
-    } else {
-      add_cased(hypothesis, reference);
+  void add(std::string_view hypothesis, std::string_view reference) {
+    const NgramUnits hypothesis_characters = NgramUnits::from_characters(hypothesis);
+    const NgramUnits reference_characters = NgramUnits::from_characters(reference);
+    for (std::size_t n = 1; n <= kCharacterOrder; ++n) {
+      add_order(n - 1, match_ngrams(hypothesis_characters, reference_characters, n));
+    }
+    if (orders_.size() == kCharacterOrder) return;
+    const NgramUnits hypothesis_words = NgramUnits::from_words(split_chrf_words(hypothesis));
+    const NgramUnits reference_words = NgramUnits::from_words(split_chrf_words(reference));
+    for (std::size_t n = 1; kCharacterOrder + n <= orders_.size(); ++n) {
+      add_order(kCharacterOrder + n - 1, match_ngrams(hypothesis_words, reference_words, n));
     }
   }
 
@@ -73,20 +77,6 @@ class NgramSums {
   }
 
  private:
-  void add_cased(std::string_view hypothesis, std::string_view reference) {
-    const NgramUnits hypothesis_characters = NgramUnits::from_characters(hypothesis);
-    const NgramUnits reference_characters = NgramUnits::from_characters(reference);
-    for (std::size_t n = 1; n <= kCharacterOrder; ++n) {
-      add_order(n - 1, match_ngrams(hypothesis_characters, reference_characters, n));
-    }
-    if (orders_.size() == kCharacterOrder) return;
-    const NgramUnits hypothesis_words = NgramUnits::from_words(split_chrf_words(hypothesis));
-    const NgramUnits reference_words = NgramUnits::from_words(split_chrf_words(reference));
-    for (std::size_t n = 1; kCharacterOrder + n <= orders_.size(); ++n) {
-      add_order(kCharacterOrder + n - 1, match_ngrams(hypothesis_words, reference_words, n));
-    }
-  }
-
   /// Ignores n-grams of a hypothesis whose reference has no n-gram of this order, as sacreBLEU does.
   void add_order(std::size_t index, const NgramMatches& line) {
     orders_[index].hypothesis += line.reference > 0 ? line.hypothesis : 0;
@@ -94,7 +84,6 @@ class NgramSums {
     orders_[index].matches += line.matches;
   }
 
-  ChrfOptions options_;
   std::vector<NgramMatches> orders_;
 };
 
@@ -109,8 +98,9 @@ ChrfScore chrf(std::span<const std::string> hypotheses, std::span<const std::str
   check(options.word_order >= 0 && options.word_order <= kMaxWordOrder, "chrf: word_order is {}, needs 0 to {}",
         options.word_order, kMaxWordOrder);
   check_segments("chrf", hypotheses, references);
-  NgramSums sums(options);
-  for (std::size_t i = 0; i < hypotheses.size(); ++i) sums.add(hypotheses[i], references[i]);
+  NgramSums sums(options.word_order);
+  const auto cased = [&](const std::string& line) { return options.lower_case ? lower_case(line) : line; };
+  for (std::size_t i = 0; i < hypotheses.size(); ++i) sums.add(cased(hypotheses[i]), cased(references[i]));
   return {sums.f_score(), fmt::format("chrF{:.0f}{}", kBeta, std::string(options.word_order, '+'))};
 }
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <optional>
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/utf8.h"
@@ -18,11 +17,9 @@ struct LanguageCode {
   std::string_view short_code;
 };
 
-constexpr std::array kLanguageCodes = {LanguageCode{"ces", "cs"}, LanguageCode{"cze", "cs"}, LanguageCode{"deu", "de"},
-                                       LanguageCode{"dut", "nl"}, LanguageCode{"eng", "en"}, LanguageCode{"fra", "fr"},
-                                       LanguageCode{"fre", "fr"}, LanguageCode{"ger", "de"}, LanguageCode{"ita", "it"},
-                                       LanguageCode{"nld", "nl"}, LanguageCode{"pol", "pl"}, LanguageCode{"por", "pt"},
-                                       LanguageCode{"rus", "ru"}, LanguageCode{"spa", "es"}};
+constexpr LanguageCode kLanguageCodes[] = {{"ces", "cs"}, {"cze", "cs"}, {"deu", "de"}, {"dut", "nl"}, {"eng", "en"},
+                                           {"fra", "fr"}, {"fre", "fr"}, {"ger", "de"}, {"ita", "it"}, {"nld", "nl"},
+                                           {"pol", "pl"}, {"por", "pt"}, {"rus", "ru"}, {"spa", "es"}};
 
 /// Returns the letters of a code before its country or script, in lower case and with two letters if the language has
 /// a list: `de` for `>>deu<<`, `deu_Latn`, `__de__` and `de-AT`.
@@ -31,7 +28,7 @@ std::string short_language_code(std::string_view language) {
   const std::string_view rest = language.substr(begin);
   const std::string code = lower_case(rest.substr(0, rest.find_first_of("_-<@.")));
   const auto* known = std::ranges::find(kLanguageCodes, code, &LanguageCode::code);
-  return known == kLanguageCodes.end() ? code : std::string(known->short_code);
+  return known == std::end(kLanguageCodes) ? code : std::string(known->short_code);
 }
 
 /// Adds an abbreviation as it is in the file and, unless it is a single letter, with a capital as at the beginning of a

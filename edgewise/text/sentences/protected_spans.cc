@@ -262,60 +262,44 @@ std::vector<ProtectedSpan> join_formulas(std::string_view text, const std::vecto
 
 bool is_indicator(char32_t point) { return point == U'ª' || point == U'º'; }
 
-/// Finds out whether a text has words, word by word.
-class WordFinder {
- public:
-  explicit WordFinder(std::string_view text) : has_number_(has_number(text)) {}
+bool has_number(std::string_view text) {
+  bool found = false;
+  for_each_code_point(text, [&](CodePoint point, std::size_t) { found = found || is_number(point.value); });
+  return found;
+}
 
-  /// Reads text without protected spans.
-  void read(std::string_view text) {
-    for (const std::string_view word : split_words(text)) has_word_ = has_word_ || is_word(word);
-  }
+bool has_letter(std::string_view text) {
+  bool found = false;
+  for_each_code_point(text, [&](CodePoint point, std::size_t) {
+    found = found || point.size == 0 || (is_letter(point.value) && !is_indicator(point.value));
+  });
+  return found;
+}
 
-  bool has_word() const { return has_word_; }
+/// Returns the text from its first to its last letter or number.
+std::string_view trim_marks(std::string_view text) {
+  std::size_t begin = text.size();
+  std::size_t end = 0;
+  for_each_code_point(text, [&](CodePoint point, std::size_t offset) {
+    if (point.size > 0 && !is_word_point(point.value)) return;
+    begin = std::min(begin, offset);
+    end = offset + std::max<std::size_t>(point.size, 1);
+  });
+  return text.substr(std::min(begin, end), end - std::min(begin, end));
+}
 
- private:
-  static bool has_number(std::string_view text) {
-    bool found = false;
-    for_each_code_point(text, [&](CodePoint point, std::size_t) { found = found || is_number(point.value); });
-    return found;
-  }
-
-  static bool has_letter(std::string_view text) {
-    bool found = false;
-    for_each_code_point(text, [&](CodePoint point, std::size_t) {
-      found = found || point.size == 0 || (is_letter(point.value) && !is_indicator(point.value));
-    });
-    return found;
-  }
-
-  /// Returns the text from its first to its last letter or number.
-  static std::string_view trim_marks(std::string_view text) {
-    std::size_t begin = text.size();
-    std::size_t end = 0;
-    for_each_code_point(text, [&](CodePoint point, std::size_t offset) {
-      if (point.size > 0 && !is_word_point(point.value)) return;
-      begin = std::min(begin, offset);
-      end = offset + std::max<std::size_t>(point.size, 1);
-    });
-    return text.substr(std::min(begin, end), end - std::min(begin, end));
-  }
-
-  bool is_word(std::string_view text) const {
-    if (!has_letter(text)) return false;
-    const std::string_view core = trim_marks(text);
-    if (find_bad_utf8(core)) return true;
-    if (is_code(core)) return false;
-    // The symbol of a unit may follow its number directly.
-    const std::size_t letters = std::min(core.find_first_not_of("0123456789.,"), core.size());
-    const std::string_view unit = core.substr(letters);
-    const bool is_decade = letters > 0 && unit == "s";  // `1990s`
-    return !has_number_ || is_decade || !is_unit(unit);
-  }
-
-  bool has_number_;
-  bool has_word_ = false;
-};
+/// Returns whether a part of a text between white space is a word; `is_in_numbers`: the text has a number.
+bool is_word(std::string_view part, bool is_in_numbers) {
+  if (!has_letter(part)) return false;
+  const std::string_view core = trim_marks(part);
+  if (find_bad_utf8(core)) return true;
+  if (is_code(core)) return false;
+  // The symbol of a unit may follow its number directly.
+  const std::size_t letters = std::min(core.find_first_not_of("0123456789.,"), core.size());
+  const std::string_view unit = core.substr(letters);
+  const bool is_decade = letters > 0 && unit == "s";  // `1990s`
+  return !is_in_numbers || is_decade || !is_unit(unit);
+}
 
 /// Returns whether a joiner after the letter changes how the script is written.
 bool needs_joiners(char32_t letter) {
@@ -341,14 +325,16 @@ std::vector<ProtectedSpan> find_protected_spans(std::string_view text) {
 bool needs_translation(std::string_view text) { return needs_translation(text, find_protected_spans(text)); }
 
 bool needs_translation(std::string_view text, std::span<const ProtectedSpan> spans) {
-  WordFinder words(text);
+  const bool is_in_numbers = has_number(text);
+  const auto has_word = [&](std::string_view rest) {
+    return std::ranges::any_of(split_words(rest), [&](std::string_view part) { return is_word(part, is_in_numbers); });
+  };
   std::size_t end = 0;
   for (const ProtectedSpan& span : spans) {
-    words.read(text.substr(end, span.bytes.begin - end));
+    if (has_word(text.substr(end, span.bytes.begin - end))) return true;
     end = span.bytes.end;
   }
-  words.read(text.substr(end));
-  return words.has_word();
+  return has_word(text.substr(end));
 }
 
 std::string remove_invisible(std::string_view text) {

@@ -38,8 +38,7 @@ std::size_t find_braces_end(std::string_view text, std::size_t begin) {
   }
   const std::size_t end = rest.find('}');
   if (end == std::string_view::npos) return begin;
-  std::string_view name = rest.substr(1, end - 1);
-  name = trim_ascii(name);
+  const std::string_view name = trim_ascii(rest.substr(1, end - 1));
   const bool is_name = std::ranges::none_of(name, [](char c) { return is_one_of(c, " \t\n{"); });
   return is_name ? begin + end + 1 : begin;
 }

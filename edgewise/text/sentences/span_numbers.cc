@@ -21,7 +21,6 @@ struct Characters {
   std::size_t dots = 0;
   std::size_t colons = 0;
   bool has_digit_after_letter = false;  // directly
-  bool ends_with_letters = false;       // with small letters after digits, as `1990s` and `1.5x`
 };
 
 Characters count_characters(std::string_view text) {
@@ -103,11 +102,10 @@ std::size_t find_price_end(std::string_view text, std::size_t begin) {
   const bool has_sign = is_currency(sign.value);
   const std::size_t first = has_sign ? begin + sign.size : begin;
   if (!is_digit_of_ascii(byte_or_zero(text, first))) return begin;
-  const auto is_digit = [](char c) { return is_digit_of_ascii(c); };
-  std::size_t end = skip_while(text, first, is_digit);
+  std::size_t end = skip_while(text, first, is_digit_of_ascii);
   if (const std::size_t spaced = skip_spaced_number(text, first); spaced > first) end = spaced;
   while (is_one_of(byte_or_zero(text, end), ".,'") && is_digit_of_ascii(byte_or_zero(text, end + 1)))
-    end = skip_while(text, end + 1, is_digit);
+    end = skip_while(text, end + 1, is_digit_of_ascii);
   if (has_sign) return has_word_at(text, end) ? begin : end;
   CodePoint next = text_point_at(text, end);
   std::size_t after = end;

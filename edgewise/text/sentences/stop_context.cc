@@ -10,10 +10,6 @@ namespace {
 
 bool is_apostrophe(char32_t code_point) { return code_point == U'\'' || code_point == U'’'; }
 
-bool is_word_character(char32_t code_point) {
-  return is_letter(code_point) || is_mark(code_point) || is_number(code_point);
-}
-
 bool is_capital(char32_t code_point) { return is_letter(code_point) && lowercase_letter(code_point) != code_point; }
 
 /// Returns where the first character begins that is neither white space nor a mark before a word.
@@ -38,7 +34,7 @@ WordShape read_word(std::string_view text, std::size_t begin) {
   WordShape word{.end = begin};
   while (word.num_letters < kMaxLetters) {
     const CodePoint point = text_point_at(text, word.end);
-    if (point.size == 0 || !is_word_character(point.value)) break;
+    if (point.size == 0 || !is_word_point(point.value)) break;
     word.has_capital = word.has_capital || is_capital(point.value);
     word.end += point.size;
     ++word.num_letters;

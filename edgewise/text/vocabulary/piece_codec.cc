@@ -10,6 +10,7 @@
 #include "edgewise/base/error.h"
 #include "edgewise/base/files/protobuf_walk.h"
 #include "edgewise/base/utf8.h"
+#include "edgewise/text/sentences/sentence_marks.h"
 #include "edgewise/text/unicode.h"
 #include "edgewise/text/vocabulary/sentencepiece_vocabulary.h"
 
@@ -92,10 +93,9 @@ bool may_be_space(char32_t code_point) {
 std::size_t begin_of_last_spaces(std::string_view text) {
   std::size_t end = text.size();
   while (end > 0) {
-    std::size_t begin = end - 1;
-    while (begin > 0 && (static_cast<unsigned char>(text[begin]) & 0xC0) == 0x80) --begin;
-    if (!may_be_space(code_point_at(text, begin).value)) break;
-    end = begin;
+    const CodePoint point = text_point_before(text, end);
+    if (!may_be_space(point.value)) break;
+    end -= point.size;
   }
   return end;
 }

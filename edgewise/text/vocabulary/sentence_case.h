@@ -7,7 +7,6 @@
 #include <string>
 #include <string_view>
 #include <unordered_set>
-#include <vector>
 
 #include "edgewise/base/config/fields.h"
 

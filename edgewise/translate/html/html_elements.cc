@@ -2,6 +2,7 @@
 #include "edgewise/translate/html/html_elements.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -34,12 +35,6 @@ bool is_text_attribute(std::string_view name) {
 }
 
 constexpr char kMark = '\xFF';
-
-std::string in_one_line(std::string_view text) {
-  std::string line;
-  for (const std::string_view word : split_words(text)) line += fmt::format("{}{}", line.empty() ? "" : " ", word);
-  return line;
-}
 
 /// An element that has begun, or the whole document.
 struct XmlElement {
@@ -170,7 +165,7 @@ std::string mark_text_attributes(const HtmlToken& start_tag, std::vector<std::st
     if (!needs_translation(value)) continue;
     const ByteRange bytes = find_value(start_tag, attribute);
     tag += fmt::format("{}{}{}{}", start_tag.source.substr(end, bytes.begin - end), kMark, texts.size(), kMark);
-    texts.push_back(in_one_line(value));
+    texts.push_back(fmt::format("{}", fmt::join(split_words(value), " ")));
     end = bytes.end;
   }
   tag += start_tag.source.substr(end);

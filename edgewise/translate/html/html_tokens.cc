@@ -2,7 +2,6 @@
 #include "edgewise/translate/html/html_tokens.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "edgewise/base/ascii.h"
@@ -13,8 +12,6 @@ namespace {
 constexpr std::string_view kCommentBegin = "<!--";
 constexpr std::string_view kCdataBegin = "<![CDATA[";
 constexpr std::string_view kCdataEnd = "]]>";
-
-bool is_ascii_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 bool ends_name(char c) { return is_html_space(c) || c == '/' || c == '>'; }
 
@@ -36,25 +33,15 @@ bool begins_markup(std::string_view text, std::size_t position) {
   if (position + 1 >= text.size()) return false;
   const char next = text[position + 1];
   if (next == '/') return position + 2 < text.size();
-  return next == '!' || next == '?' || is_ascii_letter(next);
+  return next == '!' || next == '?' || is_letter_of_ascii(next);
 }
 
-std::size_t find_markup(std::string_view text, std::size_t position) {
-  for (;;) {
-    position = text.find('<', position);
-    if (position == std::string_view::npos) return text.size();
-    if (begins_markup(text, position)) return position;
-    ++position;
-  }
-}
-
-std::size_t find_end_tag(std::string_view text, std::size_t position, std::string_view name) {
-  for (;;) {
-    position = text.find('<', position);
-    if (position == std::string_view::npos) return text.size();
-    if (has_name(text, position, "</", name)) return position;
-    ++position;
-  }
+/// Returns the position of the next `<` that `accepts` accepts; the end of the text if there is none.
+template <class Accepts>
+std::size_t find_tag(std::string_view text, std::size_t position, const Accepts& accepts) {
+  position = text.find('<', position);
+  while (position != std::string_view::npos && !accepts(position)) position = text.find('<', position + 1);
+  return std::min(position, text.size());
 }
 
 /// Finds the end tag of a script `name`, which does not end within `<!-- <script> … </script>`, as far as `-->`.
@@ -168,18 +155,12 @@ class TagReader {
 };
 
 HtmlTextKind text_kind_of(std::string_view element) {
-  constexpr auto kKinds =
-      std::to_array<std::pair<std::string_view, HtmlTextKind>>({{"title", HtmlTextKind::kRcdata},
-                                                                {"textarea", HtmlTextKind::kRcdata},
-                                                                {"style", HtmlTextKind::kRawText},
-                                                                {"xmp", HtmlTextKind::kRawText},
-                                                                {"iframe", HtmlTextKind::kRawText},
-                                                                {"noembed", HtmlTextKind::kRawText},
-                                                                {"noframes", HtmlTextKind::kRawText},
-                                                                {"script", HtmlTextKind::kScript},
-                                                                {"plaintext", HtmlTextKind::kPlaintext}});
-  const auto* const found = std::ranges::find(kKinds, element, &std::pair<std::string_view, HtmlTextKind>::first);
-  return found == kKinds.end() ? HtmlTextKind::kData : found->second;
+  if (element == "title" || element == "textarea") return HtmlTextKind::kRcdata;
+  if (element == "script") return HtmlTextKind::kScript;
+  if (element == "plaintext") return HtmlTextKind::kPlaintext;
+  const bool is_raw =
+      element == "style" || element == "xmp" || element == "iframe" || element == "noembed" || element == "noframes";
+  return is_raw ? HtmlTextKind::kRawText : HtmlTextKind::kData;
 }
 
 }  // namespace
@@ -208,17 +189,17 @@ std::optional<HtmlToken> HtmlTokenizer::next() {
   if (is_foreign_ && html_.substr(position_).starts_with(kCdataBegin)) return take_cdata();
   const char next = html_[position_ + 1];
   if (next == '!' || next == '?') return take_comment();
-  if (next == '/' && html_[position_ + 2] != '>' && !is_ascii_letter(html_[position_ + 2])) return take_comment();
+  if (next == '/' && html_[position_ + 2] != '>' && !is_letter_of_ascii(html_[position_ + 2])) return take_comment();
   return take_tag();
 }
 
 std::size_t HtmlTokenizer::find_text_end() const {
   switch (text_kind_) {
     case HtmlTextKind::kData:
-      return find_markup(html_, position_);
+      return find_tag(html_, position_, [this](std::size_t at) { return begins_markup(html_, at); });
     case HtmlTextKind::kRcdata:
     case HtmlTextKind::kRawText:
-      return find_end_tag(html_, position_, text_element_);
+      return find_tag(html_, position_, [this](std::size_t at) { return has_name(html_, at, "</", text_element_); });
     case HtmlTextKind::kScript:
       return find_script_end(html_, position_, text_element_);
     case HtmlTextKind::kPlaintext:
