@@ -177,9 +177,9 @@ void add_aliases(const std::vector<Ctranslate2Alias>& aliases, std::vector<Tenso
 class VariableReader {
  public:
   VariableReader(const std::vector<TensorInfo>& variables, const std::string& where) : where_(where) {
-    for (const TensorInfo& variable : variables) variables_.emplace(variable.name, &variable);
     for (const TensorInfo& variable : variables) {
-      if (is_quantised(variable)) scales_.emplace(scale_name(variable.name), &variable);
+      variables_.emplace(variable.name, &variable);
+      if (is_quantised(variable)) scales_.insert(scale_name(variable.name));
     }
     for (const TensorInfo& variable : variables) add(variable);
   }
@@ -248,7 +248,7 @@ class VariableReader {
 
   const std::string& where_;
   std::unordered_map<std::string_view, const TensorInfo*> variables_;
-  std::unordered_map<std::string, const TensorInfo*> scales_;  // names of scales, and their weights
+  std::unordered_set<std::string> scales_;  // names of scales
   Ctranslate2Variables result_;
 };
 

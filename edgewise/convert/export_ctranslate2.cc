@@ -26,14 +26,8 @@ void check_options(const ModelFiles& model, std::string_view caller) {
 }
 
 std::int64_t activation_number(Activation activation) {
-  switch (activation) {
-    case Activation::kGelu:
-      return 3;
-    case Activation::kSilu:
-      return 2;
-    default:
-      return 0;
-  }
+  if (activation == Activation::kGelu) return 3;
+  return activation == Activation::kSilu ? 2 : 0;
 }
 
 /// Collects the variables of a model.

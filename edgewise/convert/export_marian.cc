@@ -22,6 +22,7 @@
 namespace edgewise {
 namespace {
 
+/// Writes the text of special:model.yml for a model whose vocabularies are those of Marian.
 class OptionsWriter {
  public:
   explicit OptionsWriter(const TransformerOptions& options) : options_(options) {}
@@ -91,9 +92,6 @@ class OptionsWriter {
   const TransformerOptions& options_;
   std::string text_;
 };
-
-/// Returns the text of special:model.yml for a model whose vocabularies are those of Marian.
-std::string write_marian_options(const TransformerOptions& options) { return OptionsWriter(options).run(); }
 
 /// Returns the rules with which the outputs of Marian contain the tokens that those of Edgewise may contain.
 MarianTokenRules marian_token_rules(const Vocabulary& output) {
@@ -202,43 +200,20 @@ void check_marian_options(const ModelFiles& model, std::string_view caller) {
   }
 }
 
-bool has_padding_at_end(const ModelFiles& model) {
-  return model.codec.vocabularies.output->kind() == VocabularyKind::kMapped;
+/// Takes the last row, that of kMarianPadding, out of a parameter of the vocabularies.
+void remove_padding(TensorInfo& parameter, float needed, std::string_view caller) {
+  const std::int64_t row_size = parameter.shape.size() == 2 ? parameter.shape[1] : 1;
+  const std::int64_t last = --parameter.shape[0];
+  const std::size_t kept = static_cast<std::size_t>(last * row_size) * dtype_size(parameter.dtype);
+  const TensorInfo row = {parameter.name, parameter.dtype, {row_size}, parameter.bytes.subspan(kept)};
+  check(std::ranges::all_of(to_floats(row, caller), [&](float value) { return value == needed; }),
+        "{}: {} has other elements than {} for token {}, needs {}, because Marian has no such token", caller,
+        parameter.name, needed, last, needed);
+  parameter.bytes = parameter.bytes.first(kept);
 }
 
-/// Takes the element of kMarianPadding, the last one, out of the parameters of the vocabularies.
-class PaddingRemoval {
- public:
-  PaddingRemoval(StoredTensors& parameters, std::string_view caller) : parameters_(parameters), caller_(caller) {}
-
-  void run() {
-    for (TensorInfo& parameter : parameters_.tensors) {
-      if (std::ranges::find(kTables, parameter.name) != kTables.end()) remove_last(parameter, 0);
-      if (parameter.name == "generator.bias") remove_last(parameter, kPaddingBias);
-    }
-  }
-
- private:
-  static constexpr std::array<std::string_view, 3> kTables = {"input_embedding.weight", "output_embedding.weight",
-                                                              "generator.weight"};
-
-  void remove_last(TensorInfo& parameter, float needed) const {
-    const std::int64_t row_size = parameter.shape.size() == 2 ? parameter.shape[1] : 1;
-    const std::int64_t last = --parameter.shape[0];
-    const std::size_t kept = static_cast<std::size_t>(last * row_size) * dtype_size(parameter.dtype);
-    const TensorInfo row = {parameter.name, parameter.dtype, {row_size}, parameter.bytes.subspan(kept)};
-    check(std::ranges::all_of(to_floats(row, caller_), [&](float value) { return value == needed; }),
-          "{}: {} has other elements than {} for token {}, needs {}, because Marian has no such token", caller_,
-          parameter.name, needed, last, needed);
-    parameter.bytes = parameter.bytes.first(kept);
-  }
-
-  StoredTensors& parameters_;
-  std::string_view caller_;
-};
-
 void add_options(const TransformerOptions& options, StoredTensors& arrays) {
-  std::string text = write_marian_options(options);
+  std::string text = OptionsWriter(options).run();
   text += '\0';
   const auto size = std::ssize(text);
   const std::string_view bytes = arrays.keep(std::move(text));
@@ -248,8 +223,12 @@ void add_options(const TransformerOptions& options, StoredTensors& arrays) {
 std::string write_arrays(const ModelFiles& model, std::string_view caller) {
   TransformerOptions options = model.experiment.model;
   StoredTensors parameters = exported_parameters(model, ExportedTypes::kF32, caller);
-  if (has_padding_at_end(model)) {
-    PaddingRemoval(parameters, caller).run();
+  if (model.codec.vocabularies.output->kind() == VocabularyKind::kMapped) {
+    constexpr std::array kTables = {"input_embedding.weight", "output_embedding.weight", "generator.weight"};
+    for (TensorInfo& parameter : parameters.tensors) {
+      if (std::ranges::find(kTables, parameter.name) != kTables.end()) remove_padding(parameter, 0, caller);
+      if (parameter.name == "generator.bias") remove_padding(parameter, kPaddingBias, caller);
+    }
     --options.input_vocabulary;
     --options.output_vocabulary;
   }

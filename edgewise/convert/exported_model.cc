@@ -87,14 +87,8 @@ SearchOptions kept_by_ctranslate2(const SearchOptions& search) {
 }
 
 SearchOptions kept_search(const SearchOptions& search, ExportFormat format) {
-  switch (format) {
-    case ExportFormat::kMarian:
-      return kept_by_marian(search);
-    case ExportFormat::kCtranslate2:
-      return kept_by_ctranslate2(search);
-    default:
-      return kept_by_hugging_face(search);
-  }
+  if (format == ExportFormat::kMarian) return kept_by_marian(search);
+  return format == ExportFormat::kCtranslate2 ? kept_by_ctranslate2(search) : kept_by_hugging_face(search);
 }
 
 /// Returns whether the other system has other rules of beam search. Greedy search has the same rules everywhere, and
@@ -176,14 +170,8 @@ std::string describe_forbidden_tokens(const Vocabulary& vocabulary) {
 
 std::map<std::string, std::string> exported_files(const ModelFiles& model, ExportFormat format,
                                                   std::string_view caller) {
-  switch (format) {
-    case ExportFormat::kMarian:
-      return export_marian(model, caller);
-    case ExportFormat::kCtranslate2:
-      return export_ctranslate2(model, caller);
-    default:
-      return export_hugging_face(model, caller);
-  }
+  if (format == ExportFormat::kMarian) return export_marian(model, caller);
+  return format == ExportFormat::kCtranslate2 ? export_ctranslate2(model, caller) : export_hugging_face(model, caller);
 }
 
 }  // namespace

@@ -94,85 +94,35 @@ std::string transpose(std::span<const std::byte> bytes, DType dtype, std::int64_
                       std::array{std::int64_t{1}, columns});
 }
 
-class Importer {
- public:
-  Importer(std::span<const ParameterShape> parameters, TensorLookup& tensors) : tensors_(tensors) {
-    for (const ParameterShape& parameter : parameters) shape_of_.emplace(parameter.name, &parameter.shape);
+using ShapeByName = std::unordered_map<std::string_view, const Shape*>;
+using TensorByName = std::unordered_map<std::string_view, const TensorInfo*>;
+
+/// Adds a tensor of the rows of each parameter. The elements of one row of `rows` belong to one row of a parameter.
+void split_rows(const TensorInfo& rows, const std::vector<std::string>& parameters, const ShapeByName& shapes,
+                std::string_view suffix, StoredTensors& imported) {
+  const std::size_t row_bytes = rows.bytes.size() / static_cast<std::size_t>(std::max<std::int64_t>(1, rows.shape[0]));
+  std::size_t begin = 0;
+  for (const std::string& name : parameters) {
+    TensorInfo part = {name + std::string(suffix), rows.dtype, rows.shape, {}};
+    part.shape[0] = shapes.at(name)->front();
+    const std::size_t size = static_cast<std::size_t>(part.shape[0]) * row_bytes;
+    part.bytes = rows.bytes.subspan(begin, size);
+    begin += size;
+    imported.tensors.push_back(std::move(part));
   }
+}
 
-  void add(const TensorLayout& layout) {
-    Shape shape = *shape_of_.at(layout.parameters.front());
-    shape[0] = 0;
-    for (const std::string& name : layout.parameters) shape[0] += shape_of_.at(name)->front();
-    const TensorInfo& stored = tensors_.get(layout.name, stored_shape(shape, layout.orientation));
-    TensorInfo rows = stored;
-    rows.shape = shape;
-    if (layout.orientation == Orientation::kTransposed) {
-      rows.bytes = bytes_of(imported_.keep(transpose(stored.bytes, stored.dtype, shape[1], shape[0])));
-    }
-    split_rows(rows, layout.parameters, "");
-    if (stored.dtype == DType::kI8) {
-      split_rows(tensors_.get(layout.name + ".scale", std::array{shape[0]}), layout.parameters, ".scale");
-    }
+void join_rows(const std::vector<std::string>& parameters, const TensorByName& tensors, StoredTensors& exported,
+               TensorInfo& to) {
+  std::string joined;
+  to.shape[0] = 0;
+  for (const std::string& name : parameters) {
+    const TensorInfo& part = *tensors.at(name);
+    joined += text_of(part.bytes);
+    to.shape[0] += part.shape[0];
   }
-
-  StoredTensors finish() && { return std::move(imported_); }
-
- private:
-  /// Makes a tensor of the rows of each parameter. The elements of one row of `rows` belong to one row of a parameter.
-  void split_rows(const TensorInfo& rows, const std::vector<std::string>& parameters, std::string_view suffix) {
-    const std::size_t row_bytes =
-        rows.bytes.size() / static_cast<std::size_t>(std::max<std::int64_t>(1, rows.shape[0]));
-    std::size_t begin = 0;
-    for (const std::string& name : parameters) {
-      TensorInfo part = {name + std::string(suffix), rows.dtype, rows.shape, {}};
-      part.shape[0] = shape_of_.at(name)->front();
-      const std::size_t size = static_cast<std::size_t>(part.shape[0]) * row_bytes;
-      part.bytes = rows.bytes.subspan(begin, size);
-      begin += size;
-      imported_.tensors.push_back(std::move(part));
-    }
-  }
-
-  TensorLookup& tensors_;
-  std::unordered_map<std::string_view, const Shape*> shape_of_;
-  StoredTensors imported_;
-};
-
-class Exporter {
- public:
-  explicit Exporter(std::span<const TensorInfo> parameters) {
-    for (const TensorInfo& parameter : parameters) parameter_of_.emplace(parameter.name, &parameter);
-  }
-
-  void add(const TensorLayout& layout) {
-    TensorInfo tensor = *parameter_of_.at(layout.parameters.front());
-    tensor.name = layout.name;
-    if (layout.parameters.size() > 1) join_rows(layout.parameters, tensor);
-    if (layout.orientation == Orientation::kTransposed) {
-      tensor.bytes = bytes_of(exported_.keep(transpose(tensor.bytes, tensor.dtype, tensor.shape[0], tensor.shape[1])));
-    }
-    tensor.shape = stored_shape(tensor.shape, layout.orientation);
-    exported_.tensors.push_back(std::move(tensor));
-  }
-
-  StoredTensors finish() && { return std::move(exported_); }
-
- private:
-  void join_rows(const std::vector<std::string>& parameters, TensorInfo& to) {
-    std::string joined;
-    to.shape[0] = 0;
-    for (const std::string& name : parameters) {
-      const TensorInfo& part = *parameter_of_.at(name);
-      joined += text_of(part.bytes);
-      to.shape[0] += part.shape[0];
-    }
-    to.bytes = bytes_of(exported_.keep(std::move(joined)));
-  }
-
-  std::unordered_map<std::string_view, const TensorInfo*> parameter_of_;
-  StoredTensors exported_;
-};
+  to.bytes = bytes_of(exported.keep(std::move(joined)));
+}
 
 }  // namespace
 
@@ -184,15 +134,42 @@ std::vector<ParameterShape> list_parameters(const TransformerOptions& options) {
 
 StoredTensors import_parameters(std::span<const ParameterShape> parameters, std::span<const TensorLayout> layout,
                                 TensorLookup& tensors) {
-  Importer importer(parameters, tensors);
-  for (const TensorLayout& tensor : layout) importer.add(tensor);
-  return std::move(importer).finish();
+  ShapeByName shapes;
+  for (const ParameterShape& parameter : parameters) shapes.emplace(parameter.name, &parameter.shape);
+  StoredTensors imported;
+  for (const auto& [name, names, orientation] : layout) {
+    Shape shape = *shapes.at(names.front());
+    shape[0] = 0;
+    for (const std::string& parameter : names) shape[0] += shapes.at(parameter)->front();
+    const TensorInfo& stored = tensors.get(name, stored_shape(shape, orientation));
+    TensorInfo rows = stored;
+    rows.shape = shape;
+    if (orientation == Orientation::kTransposed) {
+      rows.bytes = bytes_of(imported.keep(transpose(stored.bytes, stored.dtype, shape[1], shape[0])));
+    }
+    split_rows(rows, names, shapes, "", imported);
+    if (stored.dtype == DType::kI8) {
+      split_rows(tensors.get(name + ".scale", std::array{shape[0]}), names, shapes, ".scale", imported);
+    }
+  }
+  return imported;
 }
 
 StoredTensors export_parameters(std::span<const TensorInfo> parameters, std::span<const TensorLayout> layout) {
-  Exporter exporter(parameters);
-  for (const TensorLayout& tensor : layout) exporter.add(tensor);
-  return std::move(exporter).finish();
+  TensorByName tensors;
+  for (const TensorInfo& parameter : parameters) tensors.emplace(parameter.name, &parameter);
+  StoredTensors exported;
+  for (const auto& [name, names, orientation] : layout) {
+    TensorInfo tensor = *tensors.at(names.front());
+    tensor.name = name;
+    if (names.size() > 1) join_rows(names, tensors, exported, tensor);
+    if (orientation == Orientation::kTransposed) {
+      tensor.bytes = bytes_of(exported.keep(transpose(tensor.bytes, tensor.dtype, tensor.shape[0], tensor.shape[1])));
+    }
+    tensor.shape = stored_shape(tensor.shape, orientation);
+    exported.tensors.push_back(std::move(tensor));
+  }
+  return exported;
 }
 
 }  // namespace edgewise

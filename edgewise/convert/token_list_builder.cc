@@ -11,11 +11,6 @@
 #include "edgewise/text/vocabulary/mapped_vocabulary.h"
 
 namespace edgewise {
-namespace {
-
-constexpr std::uint64_t kMaxForeignVocabularyBytes = std::uint64_t{64} << 20;
-
-}  // namespace
 
 TokenListBuilder::TokenListBuilder(std::vector<std::string> tokens, std::int64_t size, const SpecialTokens& special,
                                    std::string_view unknown, std::string where)
@@ -70,7 +65,8 @@ std::shared_ptr<const TokenIndex> TokenListBuilder::finish() && {
 std::string unnamed_token(std::size_t number) { return fmt::format("<unnamed {}>", number); }
 
 std::string read_vocabulary_file(const std::filesystem::path& path, std::string_view caller) {
-  return read_file(path, caller, kMaxForeignVocabularyBytes);
+  constexpr std::uint64_t kMaxBytes = std::uint64_t{64} << 20;
+  return read_file(path, caller, kMaxBytes);
 }
 
 std::shared_ptr<const PieceCodec> read_piece_codec(const std::filesystem::path& path, std::string_view caller) {

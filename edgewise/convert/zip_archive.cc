@@ -21,77 +21,6 @@ constexpr std::uint64_t kMaxEntries = 200'000;
 constexpr std::uint64_t kMaxUnpackedRatio = 64;  // size of the unpacked entries, in sizes of the archive
 constexpr std::uint64_t kReadBytes = 1 << 20;    // in one call
 
-}  // namespace
-
-namespace detail {
-
-// The bytes of an archive, for libzip. An exception must not pass through libzip's functions, so that it is kept.
-struct ArchiveBytes {
-  std::function<std::string(std::uint64_t begin, std::uint64_t end)> read;
-  std::uint64_t size = 0;
-  std::uint64_t position = 0;
-  std::exception_ptr exception;
-  zip_error_t error{};
-};
-
-}  // namespace detail
-
-namespace {
-
-using detail::ArchiveBytes;
-
-zip_int64_t read_into(ArchiveBytes& bytes, void* data, std::uint64_t length) {
-  const std::uint64_t end = bytes.position + std::min(length, bytes.size - bytes.position);
-  try {
-    const std::string part = bytes.read(bytes.position, end);
-    if (!part.empty()) std::memcpy(data, part.data(), part.size());
-    bytes.position += part.size();
-    return static_cast<zip_int64_t>(part.size());
-  } catch (...) {
-    bytes.exception = std::current_exception();
-    zip_error_set(&bytes.error, ZIP_ER_READ, 0);
-    return -1;
-  }
-}
-
-// The callback of libzip for a source of bytes.
-zip_int64_t serve(void* state, void* data, zip_uint64_t length, zip_source_cmd_t command) {
-  ArchiveBytes& bytes = *static_cast<ArchiveBytes*>(state);
-  switch (command) {
-    case ZIP_SOURCE_SUPPORTS:
-      return ZIP_SOURCE_SUPPORTS_SEEKABLE;
-    case ZIP_SOURCE_OPEN:
-      bytes.position = 0;
-      return 0;
-    case ZIP_SOURCE_READ:
-      return read_into(bytes, data, length);
-    case ZIP_SOURCE_SEEK: {
-      const zip_int64_t position =
-          zip_source_seek_compute_offset(bytes.position, bytes.size, data, length, &bytes.error);
-      if (position < 0) return -1;
-      bytes.position = static_cast<std::uint64_t>(position);
-      return 0;
-    }
-    case ZIP_SOURCE_TELL:
-      return static_cast<zip_int64_t>(bytes.position);
-    case ZIP_SOURCE_STAT: {
-      auto* stat = static_cast<zip_stat_t*>(data);
-      zip_stat_init(stat);
-      stat->size = bytes.size;
-      stat->valid |= ZIP_STAT_SIZE;
-      return sizeof(zip_stat_t);
-    }
-    case ZIP_SOURCE_ERROR:
-      return zip_error_to_data(&bytes.error, data, length);
-    case ZIP_SOURCE_CLOSE:
-    case ZIP_SOURCE_FREE:
-      return 0;
-    default:
-      zip_error_set(&bytes.error, ZIP_ER_OPNOTSUPP, 0);
-      return -1;
-  }
-}
-
 // 1 January 1980, 12:00, in the form of MS-DOS, which counts years from 1980. At noon no time zone changes its clocks.
 constexpr zip_uint16_t kEntryTime = 12 << 11;
 constexpr zip_uint16_t kEntryDate = 1 << 5 | 1;
@@ -127,6 +56,8 @@ std::string read_all(zip_source_t* source, std::string_view function) {
 
 }  // namespace
 
+/// The archive in libzip, which reads its bytes by callbacks. An exception must not pass through libzip's functions, so
+/// that it is kept.
 struct ZipArchive::Opened {
   Opened() = default;
   Opened(const Opened&) = delete;
@@ -136,10 +67,10 @@ struct ZipArchive::Opened {
   }
 
   void open(const std::string& where) {
-    check(bytes.size > 0, "{} has 0 bytes, needs a zip archive; copy it again", where);
+    check(size > 0, "{} has 0 bytes, needs a zip archive; copy it again", where);
     zip_error_t error;
     zip_error_init(&error);
-    zip_source_t* source = zip_source_function_create(&serve, &bytes, &error);
+    zip_source_t* source = zip_source_function_create(&serve, this, &error);
     if (source != nullptr) archive = zip_open_from_source(source, ZIP_RDONLY | ZIP_CHECKCONS, &error);
     if (archive != nullptr) return;
     const std::string text = zip_error_strerror(&error);
@@ -152,26 +83,81 @@ struct ZipArchive::Opened {
 
   // Throws the exception of the bytes' reader if there was one.
   [[noreturn]] void fail_to_read(const std::string& message) {
-    if (bytes.exception) std::rethrow_exception(std::exchange(bytes.exception, nullptr));
+    if (exception) std::rethrow_exception(std::exchange(exception, nullptr));
     fail("{}, needs an undamaged one; copy it again", message);
   }
 
-  ArchiveBytes bytes;
+  zip_int64_t read_into(void* data, std::uint64_t length) {
+    try {
+      const std::string part = read(position, position + std::min(length, size - position));
+      if (!part.empty()) std::memcpy(data, part.data(), part.size());
+      position += part.size();
+      return static_cast<zip_int64_t>(part.size());
+    } catch (...) {
+      exception = std::current_exception();
+      zip_error_set(&read_error, ZIP_ER_READ, 0);
+      return -1;
+    }
+  }
+
+  // The callback of libzip for a source of bytes.
+  static zip_int64_t serve(void* state, void* data, zip_uint64_t length, zip_source_cmd_t command) {
+    Opened& opened = *static_cast<Opened*>(state);
+    switch (command) {
+      case ZIP_SOURCE_SUPPORTS:
+        return ZIP_SOURCE_SUPPORTS_SEEKABLE;
+      case ZIP_SOURCE_OPEN:
+        opened.position = 0;
+        return 0;
+      case ZIP_SOURCE_READ:
+        return opened.read_into(data, length);
+      case ZIP_SOURCE_SEEK: {
+        const zip_int64_t moved_to =
+            zip_source_seek_compute_offset(opened.position, opened.size, data, length, &opened.read_error);
+        if (moved_to < 0) return -1;
+        opened.position = static_cast<std::uint64_t>(moved_to);
+        return 0;
+      }
+      case ZIP_SOURCE_TELL:
+        return static_cast<zip_int64_t>(opened.position);
+      case ZIP_SOURCE_STAT: {
+        auto* stat = static_cast<zip_stat_t*>(data);
+        zip_stat_init(stat);
+        stat->size = opened.size;
+        stat->valid |= ZIP_STAT_SIZE;
+        return sizeof(zip_stat_t);
+      }
+      case ZIP_SOURCE_ERROR:
+        return zip_error_to_data(&opened.read_error, data, length);
+      case ZIP_SOURCE_CLOSE:
+      case ZIP_SOURCE_FREE:
+        return 0;
+      default:
+        zip_error_set(&opened.read_error, ZIP_ER_OPNOTSUPP, 0);
+        return -1;
+    }
+  }
+
+  std::function<std::string(std::uint64_t begin, std::uint64_t end)> read;  // reads the archive's bytes
+  std::uint64_t size = 0;
+  std::uint64_t position = 0;
+  std::exception_ptr exception;
+  zip_error_t read_error{};
   zip_t* archive = nullptr;
 };
 
 ZipArchive ZipArchive::open(RegularFile file, std::string where) {
   auto opened = std::make_unique<Opened>();
-  opened->bytes.size = file.size();
+  opened->size = file.size();
   const auto shared = std::make_shared<const RegularFile>(std::move(file));
-  opened->bytes.read = [shared](std::uint64_t begin, std::uint64_t end) { return shared->read_range(begin, end); };
+  opened->read = [shared](std::uint64_t begin, std::uint64_t end) { return shared->read_range(begin, end); };
   return {std::move(opened), std::move(where)};
 }
 
 ZipArchive ZipArchive::parse(std::string bytes, std::string where) {
   auto opened = std::make_unique<Opened>();
-  opened->bytes.size = bytes.size();
-  opened->bytes.read = [kept = std::move(bytes)](std::uint64_t begin, std::uint64_t end) {
+  opened->size = bytes.size();
+  opened->read = [kept = std::move(bytes)](std::uint64_t begin, std::uint64_t end) {
     return kept.substr(begin, end - begin);
   };
   return {std::move(opened), std::move(where)};
@@ -214,9 +200,8 @@ void ZipArchive::check_entries() const {
   for (const ZipEntry& entry : entries_) {
     total = checked_add(total, entry.size, fmt::format("{}: the size of the entries", where_));
   }
-  check(total / kMaxUnpackedRatio <= opened_->bytes.size,
-        "{} has {} bytes, unpacked {}, needs at most {} times as many", where_, opened_->bytes.size, total,
-        kMaxUnpackedRatio);
+  check(total / kMaxUnpackedRatio <= opened_->size, "{} has {} bytes, unpacked {}, needs at most {} times as many",
+        where_, opened_->size, total, kMaxUnpackedRatio);
   require_memory(static_cast<double>(total), fmt::format("{}, unpacked,", where_), "use a machine with more memory");
 }
 

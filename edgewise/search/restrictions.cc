@@ -47,21 +47,6 @@ std::int64_t most_copies(std::span<const std::int64_t> tokens) {
   return most;
 }
 
-/// Restrictions by token; of several restrictions of a token, the first has effect.
-class RestrictionMap {
- public:
-  void add(std::int64_t token, Restriction restriction) { restrictions_.try_emplace(token, restriction); }
-
-  std::vector<RestrictedToken> list() const {
-    std::vector<RestrictedToken> tokens;
-    for (const auto& [token, restriction] : restrictions_) tokens.push_back({token, restriction});
-    return tokens;
-  }
-
- private:
-  std::map<std::int64_t, Restriction> restrictions_;
-};
-
 /// Calls `visit` with the tokens that would complete an n-gram of `size` tokens that `produced` already contains.
 template <class Visit>
 void visit_repeating_tokens(std::span<const std::int64_t> produced, std::int64_t size, const Visit& visit) {
@@ -130,10 +115,10 @@ std::vector<RestrictedToken> restricted_tokens(const SearchRules& rules, std::sp
   const auto may_repeat = [&](std::int64_t token) {
     return token == options.end_token && rules.conventions().repeats_end;
   };
-  RestrictionMap restrictions;
+  std::map<std::int64_t, Restriction> restrictions;  // of several restrictions of a token, the first has effect
   const auto forbid = [&](std::int64_t token) {
     const bool is_last_resort = token == options.end_token && !rules.conventions().drops_stuck;
-    restrictions.add(token, is_last_resort ? Restriction::kLastResort : Restriction::kForbidden);
+    restrictions.try_emplace(token, is_last_resort ? Restriction::kLastResort : Restriction::kForbidden);
   };
   if (options.no_repeat_ngram > 0) {
     visit_repeating_tokens(produced, options.no_repeat_ngram, [&](std::int64_t token) {
@@ -144,15 +129,18 @@ std::vector<RestrictedToken> restricted_tokens(const SearchRules& rules, std::sp
   if (limits.is_too_short) forbid(options.end_token);
   for (const std::int64_t token : limits.once) {
     const bool is_first = std::ranges::count(path.subspan(1), token) == 0;
-    if (is_first && std::ranges::count(rules.once(), token) > 0) restrictions.add(token, Restriction::kPermitted);
+    if (is_first && std::ranges::count(rules.once(), token) > 0)
+      restrictions.try_emplace(token, Restriction::kPermitted);
   }
   if (rules.conventions().renormalizes) std::ranges::for_each(rules.forbidden(), forbid);
   if (options.repetition_penalty != 1) {
     for (const std::int64_t token : produced) {
-      if (!may_repeat(token)) restrictions.add(token, Restriction::kPenalized);
+      if (!may_repeat(token)) restrictions.try_emplace(token, Restriction::kPenalized);
     }
   }
-  return restrictions.list();
+  std::vector<RestrictedToken> tokens;
+  for (const auto& [token, restriction] : restrictions) tokens.push_back({token, restriction});
+  return tokens;
 }
 
 bool is_needed(const RestrictedToken& token, const SearchRules& rules) {

@@ -19,8 +19,7 @@ HandlerThreads::HandlerThreads(std::int64_t count) : work_(io_.get_executor()) {
       io_.stop();
       fail(
           "server: http.max_requests is {}, but the system starts only {} threads for requests; {}, or choose a "
-          "smaller "
-          "http.max_requests",
+          "smaller http.max_requests",
           count, i, kRaiseProcessLimit);
     }
     threads_.push_back(std::move(*thread));

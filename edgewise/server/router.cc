@@ -8,11 +8,6 @@
 #include "edgewise/base/stop_request.h"
 
 namespace edgewise {
-namespace {
-
-constexpr std::string_view kOtherPaths = "other";
-
-}  // namespace
 
 std::string error_body(std::string_view message) { return JsonObject().add("error", message).text(); }
 
@@ -36,7 +31,7 @@ void Router::handle(const std::shared_ptr<HttpExchange>& exchange) {
 
 std::string_view Router::endpoint(std::string_view path) const {
   const auto found = paths_.find(path);
-  return found == paths_.end() ? kOtherPaths : std::string_view(found->first);
+  return found == paths_.end() ? "other" : std::string_view(found->first);
 }
 
 void Router::dispatch(const std::shared_ptr<HttpExchange>& exchange, const Methods* methods) {
