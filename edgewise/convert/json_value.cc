@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/convert/json_value.h"
 
-#include <fmt/format.h>
-
 #include <utility>
 
 #include "edgewise/base/error.h"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/convert/yaml_settings.h"
 
-#include <fmt/format.h>
-
 #include <limits>
 #include <utility>
 

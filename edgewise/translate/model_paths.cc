@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/translate/model_paths.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdlib>

@@ -2,7 +2,6 @@
 #include "edgewise/translate/translation.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "edgewise/text/vocabulary/token_ranges.h"
 

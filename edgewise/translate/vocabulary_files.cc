@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/translate/vocabulary_files.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <array>
 #include <utility>

@@ -2,7 +2,6 @@
 #include "edgewise/text/corpus/byte_source.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <lzma.h>
 #include <poll.h>
 #include <sys/stat.h>

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/text/corpus/parallel_text.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "edgewise/base/error.h"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/text/metrics/chrf.h"
 
-#include <fmt/format.h>
-
 #include <vector>
 
 #include "edgewise/base/error.h"

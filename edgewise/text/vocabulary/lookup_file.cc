@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/text/vocabulary/lookup_file.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <charconv>
 #include <iterator>

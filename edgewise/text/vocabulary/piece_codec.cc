@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/text/vocabulary/piece_codec.h"
 
-#include <fmt/format.h>
 #include <sentencepiece_processor.h>
 
 #include <random>

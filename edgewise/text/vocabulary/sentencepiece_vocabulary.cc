@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/text/vocabulary/sentencepiece_vocabulary.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <sentencepiece_trainer.h>
 
 #include <algorithm>

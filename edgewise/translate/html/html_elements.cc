@@ -2,7 +2,6 @@
 #include "edgewise/translate/html/html_elements.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
