@@ -199,12 +199,21 @@ class VariableReader {
   void add_quantised(const TensorInfo& weight) {
     check(weight.shape.size() == 2, "{}: {} is {} of shape [{}], needs a matrix", where_, quote(weight.name),
           dtype_name(weight.dtype), fmt::join(weight.shape, ", "));
-    const std::vector<float> scales = scales_of(weight);
+    std::vector<float> scales = scales_of(weight);
     if (weight.dtype == DType::kI8) {
-      add_int8(weight, scales);
-    } else {
-      add_int16(weight, scales);
+      for (float& scale : scales) scale = 1 / scale;
+      result_.tensors.tensors.push_back(weight);
+      result_.tensors.add(weight.name + ".scale", {weight.shape[0]}, scales);
+      return;
     }
+    const auto columns = static_cast<std::size_t>(weight.shape[1]);
+    std::vector<float> values(scales.size() * columns);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      std::int16_t element = 0;
+      std::memcpy(&element, weight.bytes.data() + i * sizeof(element), sizeof(element));
+      values[i] = static_cast<float>(element) / scales[i / columns];
+    }
+    result_.tensors.add(weight.name, weight.shape, values);
   }
 
   /// Returns the divisor of each row.
@@ -227,23 +236,6 @@ class VariableReader {
     }
     if (is_one) scales.assign(rows, scales.front());
     return scales;
-  }
-
-  void add_int8(const TensorInfo& weight, std::vector<float> scales) {
-    for (float& scale : scales) scale = 1 / scale;
-    result_.tensors.tensors.push_back(weight);
-    result_.tensors.add(weight.name + ".scale", {weight.shape[0]}, scales);
-  }
-
-  void add_int16(const TensorInfo& weight, const std::vector<float>& scales) {
-    const auto columns = static_cast<std::size_t>(weight.shape[1]);
-    std::vector<float> values(scales.size() * columns);
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      std::int16_t element = 0;
-      std::memcpy(&element, weight.bytes.data() + i * sizeof(element), sizeof(element));
-      values[i] = static_cast<float>(element) / scales[i / columns];
-    }
-    result_.tensors.add(weight.name, weight.shape, values);
   }
 
   const std::string& where_;

@@ -99,63 +99,38 @@ bool has_other_rules(const SearchOptions& search, ExportFormat format) {
   return follows_hugging_face(search) != (format == ExportFormat::kHuggingFace);
 }
 
-/// Collects the names of the options.
-class LeftOutOptions {
- public:
-  LeftOutOptions(const ModelFiles& model, ExportFormat format) : model_(model), format_(format) {}
+using OptionNames = std::set<std::string>;
 
-  std::set<std::string> run() && {
-    add_languages();
-    if (format_ == ExportFormat::kCtranslate2) {
-      add_longest_input();
-      add_text_options();
-    }
-    add_search();
-    return std::move(names_);
+void leave_out_languages(const DataOptions& data, OptionNames& names) {
+  if (!data.input_language.empty()) names.insert("data.input_language");
+  if (!data.output_language.empty()) names.insert("data.output_language");
+}
+
+void leave_out_longest_input(const ModelFiles& model, OptionNames& names) {
+  const std::int64_t learned = model.experiment.model.num_learned_positions();
+  const std::int64_t positions = learned > 0 ? std::min(learned, kLongestCtranslate2Input) : kLongestCtranslate2Input;
+  const std::int64_t limit = model.experiment.data.max_length;
+  const bool is_shorter = limit > 0 && limit < longest_input(positions, *model.codec.vocabularies.input);
+  if (is_shorter) names.insert("data.max_length");
+}
+
+/// Files of CTranslate2 have tokens; only SentencePiece models say how a text becomes tokens.
+void leave_out_text_options(const VocabularySection& vocabulary, OptionNames& names) {
+  const bool is_words = vocabulary.kind == VocabularyKind::kWords;
+  if (vocabulary.kind == VocabularyKind::kCharacters) names.insert("vocabulary.kind");
+  if (vocabulary.input_case != CaseKind::kKeep) names.insert("vocabulary.input_case");
+  if (vocabulary.output_case != CaseKind::kKeep) names.insert("vocabulary.output_case");
+  if (is_words && vocabulary.separate_punctuation) names.insert("vocabulary.separate_punctuation");
+}
+
+void leave_out_search(const SearchOptions& search, ExportFormat format, OptionNames& names) {
+  if (has_other_rules(search, format)) names.insert("search.rules");
+  const auto settings = settings_of(search);
+  const auto kept = settings_of(kept_search(search, format));
+  for (std::size_t i = 0; i < settings.size(); ++i) {
+    if (settings[i].second != kept[i].second) names.insert("search." + settings[i].first);
   }
-
- private:
-  void add_languages() {
-    const DataOptions& data = model_.experiment.data;
-    const LanguagePlace place = model_.codec.vocabularies.output->rules().language_place;
-    const bool keeps = format_ == ExportFormat::kHuggingFace && place != LanguagePlace::kOutputBeforeInput;
-    if (keeps) return;
-    if (!data.input_language.empty()) names_.insert("data.input_language");
-    if (!data.output_language.empty()) names_.insert("data.output_language");
-  }
-
-  void add_longest_input() {
-    const std::int64_t learned = model_.experiment.model.num_learned_positions();
-    const std::int64_t positions = learned > 0 ? std::min(learned, kLongestCtranslate2Input) : kLongestCtranslate2Input;
-    const std::int64_t limit = model_.experiment.data.max_length;
-    const bool is_shorter = limit > 0 && limit < longest_input(positions, *model_.codec.vocabularies.input);
-    if (is_shorter) names_.insert("data.max_length");
-  }
-
-  /// Files of CTranslate2 have tokens; only SentencePiece models say how a text becomes tokens.
-  void add_text_options() {
-    const VocabularySection& vocabulary = model_.experiment.vocabulary;
-    const bool is_words = vocabulary.kind == VocabularyKind::kWords;
-    if (vocabulary.kind == VocabularyKind::kCharacters) names_.insert("vocabulary.kind");
-    if (vocabulary.input_case != CaseKind::kKeep) names_.insert("vocabulary.input_case");
-    if (vocabulary.output_case != CaseKind::kKeep) names_.insert("vocabulary.output_case");
-    if (is_words && vocabulary.separate_punctuation) names_.insert("vocabulary.separate_punctuation");
-  }
-
-  void add_search() {
-    const SearchOptions& search = model_.experiment.search;
-    if (has_other_rules(search, format_)) names_.insert("search.rules");
-    const auto settings = settings_of(search);
-    const auto kept = settings_of(kept_search(search, format_));
-    for (std::size_t i = 0; i < settings.size(); ++i) {
-      if (settings[i].second != kept[i].second) names_.insert("search." + settings[i].first);
-    }
-  }
-
-  const ModelFiles& model_;
-  ExportFormat format_;
-  std::set<std::string> names_;
-};
+}
 
 std::string describe_forbidden_tokens(const Vocabulary& vocabulary) {
   const std::vector<std::int64_t>& forbidden = vocabulary.rules().forbidden;
@@ -177,12 +152,19 @@ std::map<std::string, std::string> exported_files(const ModelFiles& model, Expor
 }  // namespace
 
 std::vector<std::string> left_out_options(const ModelFiles& model, ExportFormat format) {
-  const std::set<std::string> names = LeftOutOptions(model, format).run();
+  const Vocabulary& output = *model.codec.vocabularies.output;
+  const bool is_in_input = output.rules().language_place == LanguagePlace::kOutputBeforeInput;
+  OptionNames names;
+  if (format != ExportFormat::kHuggingFace || is_in_input) leave_out_languages(model.experiment.data, names);
+  if (format == ExportFormat::kCtranslate2) {
+    leave_out_longest_input(model, names);
+    leave_out_text_options(model.experiment.vocabulary, names);
+  }
+  leave_out_search(model.experiment.search, format, names);
   std::vector<std::string> list;
   for (const auto& [option, value] : settings_of(model.experiment)) {
     if (names.contains(option)) list.push_back(fmt::format("{}={}", option, value));
   }
-  const Vocabulary& output = *model.codec.vocabularies.output;
   const bool has_forbidden = format == ExportFormat::kCtranslate2 && !output.rules().forbidden.empty();
   if (has_forbidden) list.push_back(describe_forbidden_tokens(output));
   return list;

@@ -58,35 +58,25 @@ bool are_equal(const TensorInfo& a, const TensorInfo& b) {
 
 /// Chooses the tensors of the embeddings. Files may have copies of a tied table under further names; a copy that
 /// differs from the table is a table of its own, as in transformers 5.
-class EmbeddingChoice {
- public:
-  EmbeddingChoice(const HuggingFaceConfig& config, TensorLookup& tensors) : tensors_(tensors) {
-    const std::string shared = "model.shared.weight";
-    const std::string encoder = "model.encoder.embed_tokens.weight";
-    const std::string decoder = "model.decoder.embed_tokens.weight";
-    names_.input = config.has_shared_embedding ? choose(encoder, shared) : encoder;
-    names_.output = config.has_shared_embedding ? choose(decoder, shared) : decoder;
-    names_.projection = config.has_tied_projection ? choose("lm_head.weight", names_.output) : "lm_head.weight";
-  }
+HuggingFaceEmbeddingNames choose_embeddings(const HuggingFaceConfig& config, TensorLookup& tensors) {
+  const auto choose = [&](bool is_tied, const std::string& copy, const std::string& table) {
+    if (!is_tied) return copy;
+    const TensorInfo* copied = tensors.find(copy);
+    const TensorInfo* original = tensors.find(table);
+    const bool differs = copied != nullptr && (original == nullptr || !are_equal(*copied, *original));
+    return differs ? copy : table;
+  };
+  HuggingFaceEmbeddingNames names;  // those of the shared table
+  names.input = choose(config.has_shared_embedding, "model.encoder.embed_tokens.weight", names.input);
+  names.output = choose(config.has_shared_embedding, "model.decoder.embed_tokens.weight", names.output);
+  names.projection = choose(config.has_tied_projection, "lm_head.weight", names.output);
+  return names;
+}
 
-  const HuggingFaceEmbeddingNames& names() const { return names_; }
-
-  Tying tying() const {
-    if (names_.projection != names_.output) return Tying::kNone;
-    return names_.output == names_.input ? Tying::kAll : Tying::kOutput;
-  }
-
- private:
-  std::string choose(const std::string& copy, const std::string& table) {
-    const TensorInfo* copied = tensors_.find(copy);
-    const TensorInfo* original = tensors_.find(table);
-    if (copied == nullptr) return table;
-    return original != nullptr && are_equal(*copied, *original) ? table : copy;
-  }
-
-  TensorLookup& tensors_;
-  HuggingFaceEmbeddingNames names_;
-};
+Tying tying_of(const HuggingFaceEmbeddingNames& names) {
+  if (names.projection != names.output) return Tying::kNone;
+  return names.output == names.input ? Tying::kAll : Tying::kOutput;
+}
 
 /// Uses the tables of positions that a file has, unless they are those of the formula.
 void choose_positions(TensorLookup& tensors, std::int64_t positions, TransformerOptions& model) {
@@ -120,8 +110,8 @@ ImportedModel import_hugging_face(const fs::path& directory, std::string_view ca
   const HuggingFaceVocabulary vocabulary = read_hugging_face_vocabulary(directory, config, caller);
   StoredTensors stored = read_tensors(directory, caller);
   TensorLookup tensors(stored.tensors, fmt::format("{}: {}", caller, directory.string()));
-  const EmbeddingChoice embeddings(config, tensors);
-  config.model.tying = embeddings.tying();
+  const HuggingFaceEmbeddingNames embeddings = choose_embeddings(config, tensors);
+  config.model.tying = tying_of(embeddings);
   choose_positions(tensors, config.positions, config.model);
 
   ImportedModel model;
@@ -134,7 +124,7 @@ ImportedModel import_hugging_face(const fs::path& directory, std::string_view ca
   set_data_options(config, vocabulary, model.experiment.data);
   const bool has_bias = tensors.find("final_logits_bias") != nullptr;
   model.parameters = import_parameters(list_parameters(config.model),
-                                       hugging_face_layout(config.model, embeddings.names(), has_bias), tensors);
+                                       hugging_face_layout(config.model, embeddings, has_bias), tensors);
   if (!has_bias) add_zeros("generator.bias", {config.model.output_vocabulary}, model.parameters);
   tensors.expect_all_used();
   std::ranges::move(stored.memory, std::back_inserter(model.parameters.memory));

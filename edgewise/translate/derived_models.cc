@@ -115,39 +115,30 @@ bool is_large_matrix(const TensorInfo& tensor) {
   return false;
 }
 
-/// The tensors of a file with large matrices in 8 bits.
-class QuantisedTensors {
- public:
-  explicit QuantisedTensors(const SafetensorsFile& file) {
-    for (const TensorInfo& tensor : file.tensors()) add(file, tensor);
-  }
-
-  /// Returns the bytes of a safetensors file.
-  std::string serialize() const { return serialize_safetensors(tensors_); }
-
- private:
-  void add(const SafetensorsFile& file, const TensorInfo& tensor) {
+/// Returns the bytes of a safetensors file with the tensors of `file`, large matrices in 8 bits.
+std::string quantise_tensors(const SafetensorsFile& file) {
+  std::list<std::vector<float>> floats;  // memory of `tensors`, as `matrices` is
+  std::list<QuantisedMatrix> matrices;
+  std::vector<TensorInfo> tensors;
+  for (const TensorInfo& tensor : file.tensors()) {
     if (are_scales(file, tensor) || find_scales(file, tensor) != nullptr) {
-      tensors_.push_back(tensor);
-      return;
+      tensors.push_back(tensor);
+      continue;
     }
     std::vector<float> values(tensor.bytes.size() / dtype_size(tensor.dtype));
     read_values(file, tensor, values);
     if (!is_large_matrix(tensor)) {
-      tensors_.push_back(
-          {tensor.name, DType::kF32, tensor.shape, std::as_bytes(std::span(floats_.emplace_back(std::move(values))))});
-      return;
+      tensors.push_back(
+          {tensor.name, DType::kF32, tensor.shape, std::as_bytes(std::span(floats.emplace_back(std::move(values))))});
+      continue;
     }
-    const QuantisedMatrix& matrix = matrices_.emplace_back(quantise_rows(values, tensor.shape[1]));
-    tensors_.push_back({tensor.name, DType::kI8, tensor.shape, std::as_bytes(std::span(matrix.values))});
-    tensors_.push_back(
+    const QuantisedMatrix& matrix = matrices.emplace_back(quantise_rows(values, tensor.shape[1]));
+    tensors.push_back({tensor.name, DType::kI8, tensor.shape, std::as_bytes(std::span(matrix.values))});
+    tensors.push_back(
         {tensor.name + ".scale", DType::kF32, {tensor.shape[0]}, std::as_bytes(std::span(matrix.scales))});
   }
-
-  std::list<std::vector<float>> floats_;  // memory of `tensors_`, as `matrices_` is
-  std::list<QuantisedMatrix> matrices_;
-  std::vector<TensorInfo> tensors_;
-};
+  return serialize_safetensors(tensors);
+}
 
 }  // namespace
 
@@ -177,7 +168,7 @@ void quantise_model(const std::filesystem::path& model, const std::filesystem::p
   check_output_directory(destination, std::array{model}, overwrite, kQuantise);
   const ModelFiles files = read_model_files(model, kQuantise);
   check_tensors(files);
-  write_with_parameters(files, QuantisedTensors(files.parameters).serialize(), destination, kQuantise);
+  write_with_parameters(files, quantise_tensors(files.parameters), destination, kQuantise);
 }
 
 }  // namespace edgewise
