@@ -49,9 +49,6 @@ class Connection final : public ExchangeConnection,
     shared_.remove(this, peer_);
   }
 
-  Connection(const Connection&) = delete;
-  Connection& operator=(const Connection&) = delete;
-
   void start() {
     if constexpr (std::is_same_v<Stream, TlsStream>) {
       socket_stream().expires_after(milliseconds_of(shared_.options.head_seconds));

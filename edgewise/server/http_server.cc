@@ -113,9 +113,6 @@ class HttpServer::Implementation {
     thread_.join();
   }
 
-  Implementation(const Implementation&) = delete;
-  Implementation& operator=(const Implementation&) = delete;
-
   std::uint16_t port() const { return port_; }
 
   Load load() {

@@ -94,9 +94,6 @@ class HttpServer {
   /// Closes all connections, and waits for the handlers.
   ~HttpServer();
 
-  HttpServer(const HttpServer&) = delete;
-  HttpServer& operator=(const HttpServer&) = delete;
-
   /// Returns the port of the socket; 0 for a Unix socket.
   std::uint16_t port() const;
 

@@ -26,8 +26,6 @@ class HandlerThreads {
  public:
   /// Throws Error if the system refuses to start a thread.
   explicit HandlerThreads(std::int64_t count);
-  HandlerThreads(const HandlerThreads&) = delete;
-  HandlerThreads& operator=(const HandlerThreads&) = delete;
 
   /// Drops the functions that have not begun, and waits for the others.
   ~HandlerThreads();

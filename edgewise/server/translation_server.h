@@ -36,9 +36,6 @@ class TranslationServer {
   /// Closes all connections, and ends all requests.
   ~TranslationServer();
 
-  TranslationServer(const TranslationServer&) = delete;
-  TranslationServer& operator=(const TranslationServer&) = delete;
-
   /// Returns the port of the socket; 0 for a Unix socket.
   std::uint16_t port() const;
 

@@ -34,9 +34,6 @@ class TranslationService {
   /// Calls stop().
   ~TranslationService();
 
-  TranslationService(const TranslationService&) = delete;
-  TranslationService& operator=(const TranslationService&) = delete;
-
   /// Translates in the calling thread and options.workers - 1 others, until close() was called and all sentences are
   /// translated. With fewer threads, if the system refuses to start one, translation only takes longer.
   void run();
@@ -81,8 +78,6 @@ class TranslationCall {
   using Clock = ClientQueue::Clock;
 
   TranslationCall(TranslationService& service, CallOptions options);
-  TranslationCall(const TranslationCall&) = delete;
-  TranslationCall& operator=(const TranslationCall&) = delete;
 
   /// Cancels the call if it has sentences.
   ~TranslationCall() {

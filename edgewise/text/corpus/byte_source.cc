@@ -180,8 +180,6 @@ class GzipSource final : public CompressedSource {
     constexpr int kGzipOnly = 16;
     if (inflateInit2(&stream_, kGzipOnly + MAX_WBITS) != Z_OK) throw std::bad_alloc();
   }
-  GzipSource(const GzipSource&) = delete;
-  GzipSource& operator=(const GzipSource&) = delete;
   ~GzipSource() override { inflateEnd(&stream_); }
 
   std::size_t decompress(std::span<char> buffer) override {
@@ -224,8 +222,6 @@ class XzSource final : public CompressedSource {
       : CompressedSource(std::move(file), options, "xz") {
     if (lzma_stream_decoder(&stream_, kMaxXzMemory, LZMA_CONCATENATED) != LZMA_OK) throw std::bad_alloc();
   }
-  XzSource(const XzSource&) = delete;
-  XzSource& operator=(const XzSource&) = delete;
   ~XzSource() override { lzma_end(&stream_); }
 
   std::size_t decompress(std::span<char> buffer) override {
@@ -267,8 +263,6 @@ class ZstdSource final : public CompressedSource {
       : CompressedSource(std::move(file), options, "zstd"), stream_(ZSTD_createDStream()) {
     if (stream_ == nullptr) throw std::bad_alloc();
   }
-  ZstdSource(const ZstdSource&) = delete;
-  ZstdSource& operator=(const ZstdSource&) = delete;
   ~ZstdSource() override { ZSTD_freeDStream(stream_); }
 
   std::size_t decompress(std::span<char> buffer) override {

@@ -27,8 +27,6 @@ class PieceCodec {
   /// begin with "<caller>: <name>".
   PieceCodec(std::string bytes, std::string_view name, SpecialPieces special,
              std::string_view caller = "load_vocabulary");
-  PieceCodec(const PieceCodec&) = delete;
-  PieceCodec& operator=(const PieceCodec&) = delete;
   ~PieceCodec();
 
   const std::string& bytes() const { return bytes_; }
