@@ -11,6 +11,17 @@
 
 namespace edgewise {
 
+// The interface between search and model. A search adds tokens to the trees of its hypotheses, one tree per input; a
+// scorer returns the log-probabilities of the tokens that may come next.
+//
+// - Shapes: results have one row per new node, row after row. Log-probabilities are natural logarithms in single
+//   precision, at most 0, and normalised over the whole vocabulary; -inf is one.
+// - Guarantee: a scorer knows no rules of searches; it leaves out the candidates that a request forbids, no others.
+// - Threads: one at a time may use a scorer. Several may call a factory and use its scorers at the same time.
+// - Cost: a step computes the new nodes only, because the keys and values of earlier nodes are cached. Each new node
+//   attends to the tokens before it and to its input.
+// - Errors: those of the model. A scorer that threw an exception must not be used again.
+
 using Tokens = std::vector<std::int64_t>;
 
 /// A new node of the hypothesis tree of the sentence in a slot. The nodes of a tree are numbered from 0 in the order in
@@ -61,8 +72,8 @@ struct CrossHeads {
   std::int64_t head = -1;   // head from 0; -1: the mean of all heads
 };
 
-/// The interface between search and model: encodes inputs and scores continuations. Each sentence of a decoding batch
-/// has a slot. A slot may be reused at any time, so that no step waits for the longest sentence of a batch.
+/// Encodes inputs and scores continuations. Each sentence of a decoding batch has a slot. A slot may be reused at any
+/// time, so that no step waits for the longest sentence of a batch.
 class Scorer {
  public:
   virtual ~Scorer() = default;
@@ -73,11 +84,11 @@ class Scorer {
   /// Slots are numbered from 0; their number grows as needed.
   virtual void encode(std::span<const std::int64_t> slots, std::span<const Tokens> inputs) = 0;
 
-  /// Adds the new nodes to their trees and scores their continuations. The keys and values of earlier nodes are cached.
+  /// Adds the new nodes to their trees and scores their continuations.
   virtual void step(const StepRequest& request, StepResult& result) = 0;
 };
 
-/// Makes scorers that share a model. One thread at a time may use a scorer.
+/// Makes scorers that share a model.
 using ScorerFactory = std::function<std::unique_ptr<Scorer>()>;
 
 /// Writes `candidates` and `wanted` of a result, for scorers that have all log-probabilities [rows, vocabulary].

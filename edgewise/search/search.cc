@@ -9,7 +9,6 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/search/rules.h"
-#include "edgewise/search/sentence_search.h"
 
 namespace edgewise {
 namespace {

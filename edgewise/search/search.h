@@ -13,7 +13,18 @@
 
 namespace edgewise {
 
-// Greedy search, beam search, sampling and scoring with any Scorer.
+// Greedy search, beam search, sampling and scoring with any Scorer, for many inputs at once.
+//
+// - Units: lengths are in tokens. A score is the sum of an output's log-probabilities, divided as the length norm says,
+//   plus the coverage penalty, which is at most 0.
+// - Guarantee: the result for a sentence is independent of the other sentences, the slot and the time of the search,
+//   provided that the scorer's results are. Samples depend on SearchOptions::seed and SearchInput::id.
+// - Threads: a search calls its scorer and its queue in the calling thread. Several searches may run at the
+//   same time, each with its own scorer, on one queue if it allows that.
+// - Cost: a step of the scorer for each token of an output, with at most `beam` rows for each sentence (in sampling,
+//   `n_best`). The tokens with which an output begins take one step together.
+// - Errors: Error for options, prefixes and scorers that do not fit. Exceptions of the scorer and the queue end it.
+// - Sources: length and coverage penalty of Wu et al. 2016; length norm of Marian; generate() of transformers 5.
 //
 // Beam search: active hypotheses compete by log-probability; scores rank the finished ones. A finished hypothesis keeps
 // occupying its part of the beam, so a sentence is done when `beam` hypotheses have finished. It is done earlier when
@@ -61,8 +72,7 @@ namespace edgewise {
 // decoder_input_ids: neither its log-probability nor its length counts in the score, nor do those of the forced tokens
 // before it.
 //
-// An empty input has the empty output of score 0 and is not passed to the scorer. The result for a sentence is
-// independent of the other sentences, the slot and the time of the search, provided that the scorer's results are.
+// An empty input has the empty output of score 0 and is not passed to the scorer.
 
 /// The most tokens of a prefix, forced tokens included.
 inline constexpr std::int64_t kMaxPrefix = 10'000;

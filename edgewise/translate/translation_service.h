@@ -17,8 +17,21 @@
 
 namespace edgewise {
 
-/// Translates the sentences of many calls at once (TranslationCall), until it is destroyed. The sentences of all calls
-/// share the batches of options.workers searches; a translation has the same bits in any company.
+// Translates the sentences of many callers at once. A TranslationService has a model, a queue and the threads that
+// search; a TranslationCall puts one caller's sentences into the queue and hands out their translations.
+//
+// - Units: limits are in sentences and in input tokens; a sentence is UTF-8 text, which becomes a Translation.
+// - Guarantee: a translation has the same bits in any company. Calls take turns, so a long text does not hold up a
+//   short one (client_queue.h).
+// - Threads: several may call all functions at the same time. put(), next(), wait_until(), drain() and run() wait for
+//   translations, stop() and the destructor for the end of the workers.
+// - Cost: options.workers searches, each with a batch of options.capacity, share the sentences of all calls and the
+//   parameters of the model. try_put() bounds the sentences in memory by options.max_pending_tokens for all calls,
+//   put() by CallOptions for each.
+// - Errors: those of a sentence are thrown by encode() or put(), those of a search by next() of the calls in its batch;
+//   other calls go on.
+
+/// Translates until it is destroyed or stopped.
 class TranslationService {
  public:
   /// Loads the models as the constructors of Translator do, and starts the workers. options.max_pending_tokens bounds
