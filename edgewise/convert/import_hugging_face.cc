@@ -66,7 +66,7 @@ HuggingFaceEmbeddingNames choose_embeddings(const HuggingFaceConfig& config, Ten
     const bool differs = copied != nullptr && (original == nullptr || !are_equal(*copied, *original));
     return differs ? copy : table;
   };
-  HuggingFaceEmbeddingNames names;  // those of the shared table
+  HuggingFaceEmbeddingNames names;  // names of the shared table
   names.input = choose(config.has_shared_embedding, "model.encoder.embed_tokens.weight", names.input);
   names.output = choose(config.has_shared_embedding, "model.decoder.embed_tokens.weight", names.output);
   names.projection = choose(config.has_tied_projection, "lm_head.weight", names.output);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/search/search.h"
 
-#include <iterator>
 #include <map>
 #include <memory>
 #include <string_view>
@@ -27,20 +26,18 @@ class Search {
 
   void run() {
     while (!queue_.is_stopped()) {
-      release_stopped();
+      release(&SentenceSearch::is_stopped);
       if (!refill()) return;
       step_.clear();
       for (auto& [slot, sentence] : running_) sentence.add_requests(step_);
       step_.run(scorer_, rules_);
       for (auto& [slot, sentence] : running_) sentence.advance(step_);
       restart_loops();
-      release_finished();
+      release(&SentenceSearch::is_done);
     }
   }
 
  private:
-  using RunningSentences = std::map<std::int64_t, SentenceSearch>;  // by slot
-
   /// Returns false at the end of the search.
   bool refill() {
     std::vector<std::int64_t> slots;
@@ -113,24 +110,20 @@ class Search {
     if (!slots.empty()) scorer_.encode(slots, inputs);
   }
 
-  void release_finished() {
+  /// Ends the sentences for which a condition holds; those that are not done have no results.
+  void release(bool (SentenceSearch::*condition)() const) {
     for (auto running = running_.begin(); running != running_.end();) {
-      running = running->second.is_done() ? release(running, running->second.take_results()) : std::next(running);
+      auto& [slot, sentence] = *running;
+      if (!(sentence.*condition)()) {
+        ++running;
+        continue;
+      }
+      free_slots_.push_back(slot);
+      num_tokens_ -= std::ssize(sentence.input().tokens);
+      auto best = sentence.is_done() ? sentence.take_results() : std::vector<Hypothesis>();
+      queue_.put_result(sentence.take_input(), std::move(best));
+      running = running_.erase(running);
     }
-  }
-
-  void release_stopped() {
-    for (auto running = running_.begin(); running != running_.end();) {
-      running = running->second.is_stopped() ? release(running, {}) : std::next(running);
-    }
-  }
-
-  RunningSentences::iterator release(RunningSentences::iterator running, std::vector<Hypothesis> best) {
-    auto& [slot, sentence] = *running;
-    free_slots_.push_back(slot);
-    num_tokens_ -= std::ssize(sentence.input().tokens);
-    queue_.put_result(sentence.take_input(), std::move(best));
-    return running_.erase(running);
   }
 
   Scorer& scorer_;
@@ -138,7 +131,7 @@ class Search {
   const SearchRules& rules_;
   SearchCapacity capacity_;
   std::vector<std::int64_t> free_slots_;
-  RunningSentences running_;
+  std::map<std::int64_t, SentenceSearch> running_;  // by slot
   std::optional<SearchInput> next_input_;
   std::int64_t num_tokens_ = 0;  // input tokens of the sentences in running_
   Step step_;

@@ -126,10 +126,6 @@ class Connection final : public ExchangeConnection,
   auto on_result(Call call) {
     return [self = this->shared_from_this(), call](error_code error) { call(*self, error); };
   }
-  template <class Call>
-  HttpBytesHandler on_bytes(Call call) {
-    return [self = this->shared_from_this(), call](error_code error, std::size_t bytes) { call(*self, error, bytes); };
-  }
 
   PlainStream& socket_stream() { return beast::get_lowest_layer(stream_); }
   void expire_after(double seconds) { socket_stream().expires_after(milliseconds_of(seconds)); }
@@ -279,7 +275,7 @@ class Connection final : public ExchangeConnection,
     written_ = std::move(bytes);
     expire_after(shared_.options.write_seconds);
     async_write_bytes(stream_, written_,
-                      on_bytes([done](Connection& self, error_code error, std::size_t) { done(self, error); }));
+                      [self = this->shared_from_this(), done](error_code error, std::size_t) { done(*self, error); });
   }
 
   void send(HttpResponse response, bool stays) {

@@ -11,7 +11,6 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
-#include <optional>
 #include <set>
 #include <sstream>
 #include <system_error>
@@ -25,12 +24,6 @@ namespace edgewise {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// A process that listens on a port.
-struct PortOwner {
-  std::int64_t process;
-  std::string name;
-};
 
 constexpr const char* kListening = "0A";  // state of a socket in /proc/net/tcp
 
@@ -55,9 +48,9 @@ bool has_socket(const fs::path& process, const std::set<std::string>& sockets) {
   return false;
 }
 
-/// Searches /proc for the process that listens on a TCP port of this machine. Returns nothing if there is none, or if
-/// this user may not look at its descriptors.
-std::optional<PortOwner> find_port_owner(std::uint16_t port) {
+/// Searches /proc for the process that listens on a TCP port of this machine, and describes it: "a program" if there is
+/// none, or if this user may not look at its descriptors.
+std::string describe_port_owner(std::uint16_t port) {
   std::set<std::string> sockets;
   for (const char* table : {"/proc/net/tcp", "/proc/net/tcp6"}) add_sockets(table, port, sockets);
   std::error_code error;
@@ -67,9 +60,9 @@ std::optional<PortOwner> find_port_owner(std::uint16_t port) {
     if (!is_process || !has_socket(entry->path(), sockets)) continue;
     std::string name;
     std::getline(std::ifstream(entry->path() / "comm"), name);
-    return PortOwner{process, name};
+    return fmt::format("{} (process {})", printable(name), process);
   }
-  return std::nullopt;
+  return "a program";
 }
 
 namespace net = boost::asio;
@@ -154,9 +147,7 @@ class Listener final : public HttpListener {
 
 /// Describes what to do if another program has an address, in words after a semicolon.
 std::string remedy_of_use(const tcp::endpoint& endpoint) {
-  const auto owner = find_port_owner(endpoint.port());
-  const std::string who = owner ? fmt::format("{} (process {})", printable(owner->name), owner->process) : "a program";
-  return fmt::format("{} listens there; end it, or choose another port with --listen", who);
+  return describe_port_owner(endpoint.port()) + " listens there; end it, or choose another port with --listen";
 }
 std::string remedy_of_use(const Local::endpoint& endpoint) {
   struct stat status {};

@@ -203,18 +203,9 @@ void append_lines(std::vector<std::string>& lines, std::string_view text) {
   }
 }
 
-void append_shifted(std::vector<ByteRange>& ranges, const std::vector<ByteRange>& added, std::size_t offset) {
-  for (const ByteRange& range : added) ranges.push_back({range.begin + offset, range.end + offset});
-}
-
 /// Appends the translation of a line that begins at a byte of the input.
 void append_line(AlignedTranslation& joined, const AlignedTranslation& line, std::size_t input_offset) {
-  const auto first_input = std::ssize(joined.input_tokens);
-  const auto first_output = std::ssize(joined.output_tokens);
-  for (const auto& [input, output] : line.alignment)
-    joined.alignment.push_back({input + first_input, output + first_output});
-  append_shifted(joined.input_tokens, line.input_tokens, input_offset);
-  append_shifted(joined.output_tokens, line.output_tokens, joined.text.size());
+  append_tokens(joined, line, input_offset, joined.text.size());
   joined.text += line.text;
   // A line feed in a translation would be the end of a line.
   std::replace(joined.text.end() - static_cast<std::ptrdiff_t>(line.text.size()), joined.text.end(), '\n', ' ');
@@ -273,6 +264,21 @@ class MarkupDocument {
 };
 
 }  // namespace
+
+void append_tokens(AlignedTranslation& whole, const AlignedTranslation& part, std::size_t input_begin,
+                   std::size_t output_begin) {
+  const auto first_input = std::ssize(whole.input_tokens);
+  const auto first_output = std::ssize(whole.output_tokens);
+  for (const auto& [input, output] : part.alignment) {
+    whole.alignment.push_back({input + first_input, output + first_output});
+  }
+  for (const auto& [begin, end] : part.input_tokens) {
+    whole.input_tokens.push_back({begin + input_begin, end + input_begin});
+  }
+  for (const auto& [begin, end] : part.output_tokens) {
+    whole.output_tokens.push_back({begin + output_begin, end + output_begin});
+  }
+}
 
 std::vector<std::string> translate_markups(std::span<const std::string> documents, const TranslateTexts& translate,
                                            const MarkupOptions& options) {

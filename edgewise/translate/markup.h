@@ -21,6 +21,10 @@ struct AlignedTranslation {
   std::vector<AlignedPair> alignment = {};  // in ascending order of the outputs
 };
 
+/// Appends the tokens and the alignment of a part whose texts begin at these bytes of the whole texts.
+void append_tokens(AlignedTranslation& whole, const AlignedTranslation& part, std::size_t input_begin,
+                   std::size_t output_begin);
+
 /// Translates texts of one line each, and returns as many translations.
 using TranslateTexts = std::function<std::vector<AlignedTranslation>(std::span<const std::string> texts)>;
 

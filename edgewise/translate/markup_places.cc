@@ -58,59 +58,46 @@ class UsedElements {
   std::vector<bool> is_used_;
 };
 
-/// The elements with an `id`, each of which is written once.
-class NumberedElements {
- public:
-  explicit NumberedElements(const std::vector<InlineElement>& elements)
-      : elements_(elements), nearest_(elements.size()) {
-    for (std::size_t i = 0; i < elements.size(); ++i) {
-      const std::int32_t parent = elements[i].parent;
-      const std::int32_t outer = parent == kNoElement ? kNoElement : nearest_[index(parent)];
-      nearest_[i] = elements[i].has_id ? static_cast<std::int32_t>(i) : outer;
-    }
+/// Takes words out of the elements with an `id`, each of which is written once, whose other words are more and
+/// elsewhere.
+void keep_numbered_whole(const std::vector<InlineElement>& elements, std::vector<std::int32_t>& word_elements) {
+  std::vector<std::int32_t> nearest(elements.size());  // the innermost with an `id` that is the element or around it
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    const std::int32_t parent = elements[i].parent;
+    const std::int32_t outer = parent == kNoElement ? kNoElement : nearest[index(parent)];
+    nearest[i] = elements[i].has_id ? static_cast<std::int32_t>(i) : outer;
   }
-
-  /// Takes words out of the elements whose other words are more and elsewhere.
-  void keep_whole(std::vector<std::int32_t>& word_elements) const {
-    std::vector<Run> longest(elements_.size());
-    std::vector<Run> last(elements_.size());
-    for (std::size_t word = 0; word < word_elements.size(); ++word) {
-      for_each_around(word_elements[word], [&](std::int32_t element) {
-        Run& run = last[index(element)];
-        if (run.size == 0 || run.begin + run.size != word) run = {word, 0};
-        ++run.size;
-        if (run.size > longest[index(element)].size) longest[index(element)] = run;
-      });
+  // Visits the elements with an `id` around a word, from the innermost on.
+  const auto for_each_around = [&](std::int32_t element, const auto& visit) {
+    while (element != kNoElement && nearest[index(element)] != kNoElement) {
+      element = nearest[index(element)];
+      visit(element);
+      element = elements[index(element)].parent;
     }
-    for (std::size_t word = 0; word < word_elements.size(); ++word) {
-      std::int32_t left = kNoElement;
-      for_each_around(word_elements[word], [&](std::int32_t element) {
-        const Run& run = longest[index(element)];
-        if (word < run.begin || word >= run.begin + run.size) left = element;
-      });
-      if (left != kNoElement) word_elements[word] = elements_[index(left)].parent;
-    }
-  }
-
- private:
+  };
   struct Run {
     std::size_t begin = 0;
     std::size_t size = 0;
   };
-
-  /// Visits the elements with an `id` around a word, from the innermost on.
-  template <class Visit>
-  void for_each_around(std::int32_t element, const Visit& visit) const {
-    while (element != kNoElement && nearest_[index(element)] != kNoElement) {
-      element = nearest_[index(element)];
-      visit(element);
-      element = elements_[index(element)].parent;
-    }
+  std::vector<Run> longest(elements.size());
+  std::vector<Run> last(elements.size());
+  for (std::size_t word = 0; word < word_elements.size(); ++word) {
+    for_each_around(word_elements[word], [&](std::int32_t element) {
+      Run& run = last[index(element)];
+      if (run.size == 0 || run.begin + run.size != word) run = {word, 0};
+      ++run.size;
+      if (run.size > longest[index(element)].size) longest[index(element)] = run;
+    });
   }
-
-  const std::vector<InlineElement>& elements_;
-  std::vector<std::int32_t> nearest_;  // the innermost element with an `id` that is the element or around it
-};
+  for (std::size_t word = 0; word < word_elements.size(); ++word) {
+    std::int32_t left = kNoElement;
+    for_each_around(word_elements[word], [&](std::int32_t element) {
+      const Run& run = longest[index(element)];
+      if (word < run.begin || word >= run.begin + run.size) left = element;
+    });
+    if (left != kNoElement) word_elements[word] = elements[index(left)].parent;
+  }
+}
 
 /// Finds the words that are aligned to the input tokens before and after an offset of the input.
 class AlignedPlaces {
@@ -229,7 +216,7 @@ std::vector<std::int32_t> elements_of_words(const ParagraphText& paragraph, cons
     before = after;
     begin = end + 1;
   }
-  NumberedElements(paragraph.elements).keep_whole(elements);
+  keep_numbered_whole(paragraph.elements, elements);
   return elements;
 }
 

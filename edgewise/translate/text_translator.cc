@@ -118,19 +118,6 @@ std::vector<Translation> translate_sentences(Translator& translator, std::span<c
   return translations;
 }
 
-std::string join_lines(std::span<const std::string> texts) {
-  std::string lines;
-  for (const std::string& text : texts) lines += text + '\n';
-  return lines;
-}
-
-void append_ranges(std::vector<ByteRange>& ranges, std::string_view text, const std::vector<std::string>& tokens,
-                   std::size_t offset) {
-  for (const ByteRange& range : find_token_ranges(text, tokens)) {
-    ranges.push_back({range.begin + offset, range.end + offset});
-  }
-}
-
 /// Places of a line in the input and the output.
 struct LinePlace {
   std::size_t input = 0;
@@ -140,22 +127,18 @@ struct LinePlace {
 /// Appends the tokens of a sentence; a sentence that was copied is one token.
 void append_sentence(AlignedTranslation& line, const LinePlace& place, std::string_view input,
                      const TextSentence& sentence) {
-  const auto first_input = std::ssize(line.input_tokens);
-  const auto first_output = std::ssize(line.output_tokens);
-  const ByteRange input_bytes = {sentence.input.begin - place.input, sentence.input.end - place.input};
-  const ByteRange output_bytes = {sentence.output.begin - place.output, sentence.output.end - place.output};
-  if (sentence.translation.outputs.empty()) {
-    line.input_tokens.push_back(input_bytes);
-    line.output_tokens.push_back(output_bytes);
-    line.alignment.push_back({first_input, first_output});
-    return;
+  AlignedTranslation part = {
+      .input_tokens = {{0, input.size()}},
+      .output_tokens = {{0, sentence.output.end - sentence.output.begin}},
+      .alignment = {{0, 0}},
+  };
+  if (!sentence.translation.outputs.empty()) {
+    const TranslatedText& output = sentence.translation.outputs.front();
+    part.input_tokens = find_token_ranges(input, sentence.translation.input_tokens);
+    part.output_tokens = find_token_ranges(output.text, output.tokens);
+    part.alignment = output.alignment;
   }
-  const TranslatedText& output = sentence.translation.outputs.front();
-  append_ranges(line.input_tokens, input, sentence.translation.input_tokens, input_bytes.begin);
-  append_ranges(line.output_tokens, output.text, output.tokens, output_bytes.begin);
-  for (const auto& [input_token, output_token] : output.alignment) {
-    line.alignment.push_back({input_token + first_input, output_token + first_output});
-  }
+  append_tokens(line, part, sentence.input.begin - place.input, sentence.output.begin - place.output);
 }
 
 }  // namespace
@@ -239,7 +222,7 @@ void translate_text(Translator& translator, const TextSource& next, const TextSi
 
 std::vector<AlignedTranslation> translate_aligned(const TranslateSentences& translate,
                                                   std::span<const std::string> texts, const TextOptions& options) {
-  const std::string input = join_lines(texts);
+  const std::string input = fmt::format("{}\n", fmt::join(texts, "\n"));
   TextOptions line_options = options;
   line_options.line_breaks = LineBreaks::kEnd;
   const TextTranslation translated = translate_text(input, line_options, translate);
