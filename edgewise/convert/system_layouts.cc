@@ -14,6 +14,8 @@ namespace {
 class LayoutBuilder {
  public:
   explicit LayoutBuilder(const TransformerOptions& options) : options_(options) {}
+  LayoutBuilder(const LayoutBuilder&) = delete;
+  LayoutBuilder& operator=(const LayoutBuilder&) = delete;
   virtual ~LayoutBuilder() = default;
 
   /// Returns the tensors of the embeddings, the encoder and the decoder.

@@ -14,30 +14,26 @@ ConnectionExchange::ConnectionExchange(boost::asio::any_io_executor executor,
 void ConnectionExchange::finish_if_forgotten() {
   if (!is_answered_) return respond(error_response(500, "the request has no answer"));
   if (is_finished_) return;
-  post([id = id_](ExchangeConnection& connection) { connection.cut_off(id); });
+  post(&ExchangeConnection::cut_off);
 }
 
-/// Calls `call` with the connection in the connection's thread, unless the connection is gone.
-template <class Call>
-void ConnectionExchange::post(Call call) {
-  boost::asio::post(executor_, [weak = connection_, call = std::move(call)]() mutable {
-    if (const auto connection = weak.lock()) call(*connection);
+/// Calls a function of the connection in the connection's thread, unless the connection is gone.
+template <class Call, class... Arguments>
+void ConnectionExchange::post(Call call, Arguments... arguments) {
+  boost::asio::post(executor_, [weak = connection_, id = id_, call, ... values = std::move(arguments)]() mutable {
+    if (const auto connection = weak.lock()) ((*connection).*call)(id, std::move(values)...);
   });
 }
 
 void ConnectionExchange::respond(HttpResponse response) {
   if (is_answered_.exchange(true)) return;
   is_finished_ = true;
-  post([id = id_, response = std::move(response)](ExchangeConnection& connection) mutable {
-    connection.respond(id, std::move(response));
-  });
+  post(&ExchangeConnection::respond, std::move(response));
 }
 
 void ConnectionExchange::begin_stream(HttpResponse head) {
   is_answered_ = true;
-  post([id = id_, head = std::move(head)](ExchangeConnection& connection) mutable {
-    connection.begin_stream(id, std::move(head));
-  });
+  post(&ExchangeConnection::begin_stream, std::move(head));
 }
 
 bool ConnectionExchange::write(std::string piece) {
@@ -46,15 +42,13 @@ bool ConnectionExchange::write(std::string piece) {
     const std::lock_guard lock(mutex_);
     if (is_abandoned_ || is_complete_) return false;
   }
-  post([id = id_, piece = std::move(piece)](ExchangeConnection& connection) mutable {
-    connection.write(id, std::move(piece));
-  });
+  post(&ExchangeConnection::write, std::move(piece));
   return true;
 }
 
 void ConnectionExchange::end_stream() {
   is_finished_ = true;
-  post([id = id_](ExchangeConnection& connection) { connection.end_stream(id); });
+  post(&ExchangeConnection::end_stream);
 }
 
 void ConnectionExchange::on_abandon(std::function<void()> function) {

@@ -50,8 +50,8 @@ class ConnectionExchange final : public HttpExchange {
   void complete();
 
  private:
-  template <class Call>
-  void post(Call call);
+  template <class Call, class... Arguments>
+  void post(Call call, Arguments... arguments);
 
   boost::asio::any_io_executor executor_;
   std::weak_ptr<ExchangeConnection> connection_;

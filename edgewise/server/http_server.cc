@@ -22,25 +22,15 @@
 
 namespace edgewise {
 
-namespace detail {
-
-/// The texts of two PEM files: the certificate of a server, which the certificates of its issuers may follow, and its
-/// private key without a password.
-struct TlsFiles {
-  std::string certificate;
-  std::string key;
-
-  friend bool operator==(const TlsFiles&, const TlsFiles&) = default;
-};
-
-}  // namespace detail
-
 namespace {
 
 namespace net = boost::asio;
 using boost::system::error_code;
-using detail::TlsFiles;
 using TlsContext = boost::asio::ssl::context;
+
+/// The texts of two PEM files: the certificate of a server, which the certificates of its issuers may follow, and its
+/// private key without a password.
+using TlsFiles = std::pair<std::string, std::string>;
 
 constexpr std::uint64_t kMaxFileBytes = std::uint64_t{1024} * 1024;
 
@@ -81,8 +71,8 @@ std::shared_ptr<TlsContext> make_tls_context(const TlsFiles& files, const HttpSe
   tls->set_options(TlsContext::default_workarounds | TlsContext::no_tlsv1 | TlsContext::no_tlsv1_1);
   // Clients keep their sessions themselves, in tickets; a cache would grow with the number of clients.
   SSL_CTX_set_session_cache_mode(tls->native_handle(), SSL_SESS_CACHE_OFF);
-  use_certificate(*tls, files.certificate, options.certificate);
-  use_key(*tls, files.key, options);
+  use_certificate(*tls, files.first, options.certificate);
+  use_key(*tls, files.second, options);
   return tls;
 }
 
@@ -107,7 +97,11 @@ class HttpServer::Implementation {
   }
 
   ~Implementation() {
-    close_all();
+    net::post(shared_.io, [this] {
+      shared_.is_draining = true;
+      listener_->close();
+      for_each_connection([](ClosableConnection& connection) { connection.close(); });
+    });
     shared_.handler_threads.join();  // handlers end soon: their exchanges are abandoned
     work_.reset();
     thread_.join();
@@ -157,14 +151,6 @@ class HttpServer::Implementation {
         if (shared_.handlers.report) shared_.handlers.report(error.what());
       }
     }
-  }
-
-  void close_all() {
-    net::post(shared_.io, [this] {
-      shared_.is_draining = true;
-      listener_->close();
-      for_each_connection([](ClosableConnection& connection) { connection.close(); });
-    });
   }
 
   /// Visits a copy of the set, because a connection that closes leaves the set.

@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "edgewise/base/ascii.h"
+#include "edgewise/base/error.h"
 #include "edgewise/base/utf8.h"
 
 namespace edgewise {
@@ -22,14 +23,11 @@ struct CodeAlias {
 };
 
 // LibreTranslate's codes, old codes, and codes of NLLB-200 for single languages of a macrolanguage with a short code.
-constexpr std::array kAliases = {
-    CodeAlias{"als", "sq"}, CodeAlias{"arb", "ar"}, CodeAlias{"ayr", "ay"},   CodeAlias{"azj", "az"},
-    CodeAlias{"cmn", "zh"}, CodeAlias{"ekk", "et"}, CodeAlias{"fil", "tl"},   CodeAlias{"gaz", "om"},
-    CodeAlias{"in", "id"},  CodeAlias{"iw", "he"},  CodeAlias{"ji", "yi"},    CodeAlias{"jw", "jv"},
-    CodeAlias{"khk", "mn"}, CodeAlias{"kmr", "ku"}, CodeAlias{"no", "nb"},    CodeAlias{"lvs", "lv"},
-    CodeAlias{"npi", "ne"}, CodeAlias{"ory", "or"}, CodeAlias{"pb", "pt_BR"}, CodeAlias{"pbt", "ps"},
-    CodeAlias{"pes", "fa"}, CodeAlias{"plt", "mg"}, CodeAlias{"quy", "qu"},   CodeAlias{"swh", "sw"},
-    CodeAlias{"uzn", "uz"}, CodeAlias{"ydd", "yi"}, CodeAlias{"zsm", "ms"},   CodeAlias{"zt", "zh_Hant"}};
+constexpr CodeAlias kAliases[] = {
+    {"als", "sq"}, {"arb", "ar"}, {"ayr", "ay"}, {"azj", "az"}, {"cmn", "zh"},   {"ekk", "et"}, {"fil", "tl"},
+    {"gaz", "om"}, {"in", "id"},  {"iw", "he"},  {"ji", "yi"},  {"jw", "jv"},    {"khk", "mn"}, {"kmr", "ku"},
+    {"no", "nb"},  {"lvs", "lv"}, {"npi", "ne"}, {"ory", "or"}, {"pb", "pt_BR"}, {"pbt", "ps"}, {"pes", "fa"},
+    {"plt", "mg"}, {"quy", "qu"}, {"swh", "sw"}, {"uzn", "uz"}, {"ydd", "yi"},   {"zsm", "ms"}, {"zt", "zh_Hant"}};
 
 struct CodeParts {
   std::string language;
@@ -66,7 +64,7 @@ std::string replace_alias(std::string_view name) {
   const std::string lower = lower_ascii(name);
   const std::size_t end = std::min(lower.find_first_of("-_"), lower.size());
   const auto* found = std::ranges::find(kAliases, std::string_view(lower).substr(0, end), &CodeAlias::alias);
-  return found == kAliases.end() ? lower : std::string(found->code) + lower.substr(end);
+  return found == std::end(kAliases) ? lower : std::string(found->code) + lower.substr(end);
 }
 
 icu::Locale with_likely_parts(const icu::Locale& locale) {
@@ -215,8 +213,7 @@ std::vector<DetectedLanguage> detect_language_of_each(std::span<const std::strin
   for (const std::string& text : texts) detected.push_back(detect_languages(text, languages, is_html).front());
   const auto is_unknown = [](const DetectedLanguage& language) { return language.confidence == 0; };
   if (std::ranges::none_of(detected, is_unknown)) return detected;
-  std::string all;
-  for (const std::string& text : texts) all += text + "\n";
+  const std::string all = fmt::format("{}\n", fmt::join(texts, "\n"));
   const std::string code_of_all = detect_languages(all, languages, is_html).front().code;
   for (DetectedLanguage& language : detected) {
     if (is_unknown(language)) language.code = code_of_all;

@@ -97,8 +97,7 @@ void handle_detect(ServerState& state, HttpExchange& exchange) {
   state.keys.find(fields.text("api_key"));
   const TextRequest request{.texts = read_texts(fields)};
   check_limits(request, state.options);
-  std::string text;
-  for (const std::string& each : request.texts) text += each + "\n";
+  const std::string text = fmt::format("{}\n", fmt::join(request.texts, "\n"));
   exchange.respond({.body = json_array(detect_languages(text, *state.models.languages()), detected_json)});
 }
 

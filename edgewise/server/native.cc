@@ -159,53 +159,37 @@ TextRequest read_native_request(ServerState& state, const std::string& client, c
   return request;
 }
 
-/// A stream of server-sent events, which begins with the first event.
-class EventStream {
- public:
-  explicit EventStream(HttpExchange& exchange) : exchange_(exchange) {}
-
-  bool has_begun() const { return has_begun_; }
-
-  /// Throws StopException if the client is gone.
-  void send(std::string_view event, const std::string& json) {
-    if (!std::exchange(has_begun_, true)) {
-      exchange_.begin_stream({.content_type = "text/event-stream", .headers = {{"Cache-Control", "no-store"}}});
-    }
-    if (!exchange_.write(fmt::format("event: {}\ndata: {}\n\n", event, json))) throw StopException();
-  }
-
-  void end() { exchange_.end_stream(); }
-
- private:
-  HttpExchange& exchange_;
-  bool has_begun_ = false;
-};
-
-void send_error(EventStream& events, int status, std::string_view message) {
-  events.send("error", JsonObject().add("status", status).add("error", message).text());
-  events.end();
-}
-
-/// Errors before the first sentence are responses with their status; the events of the others have it.
+/// Answers with server-sent events. Errors before the first one are responses with their status; the events of the
+/// others have it.
 void stream_translation(ServerState& state, HttpExchange& exchange, const TextRequest& request,
                         NativeResponse& response) {
-  EventStream events(exchange);
-  const StreamSink send_sentence = [&](const StreamedSentence& sentence) {
-    events.send("sentence", response.event_of(sentence));
+  bool has_begun = false;
+  // Throws StopException if the client is gone.
+  const auto send = [&](std::string_view event, const std::string& json) {
+    if (!std::exchange(has_begun, true)) {
+      exchange.begin_stream({.content_type = "text/event-stream", .headers = {{"Cache-Control", "no-store"}}});
+    }
+    if (!exchange.write(fmt::format("event: {}\ndata: {}\n\n", event, json))) throw StopException();
+  };
+  const auto end_with_error = [&](int status, std::string_view message) {
+    send("error", JsonObject().add("status", status).add("error", message).text());
+    exchange.end_stream();
   };
   try {
-    const std::vector<TextTranslation> results = run_request(state, exchange, request, send_sentence);
-    events.send("result", response.text(results));
-    events.end();
+    const std::vector<TextTranslation> results =
+        run_request(state, exchange, request,
+                    [&](const StreamedSentence& sentence) { send("sentence", response.event_of(sentence)); });
+    send("result", response.text(results));
+    exchange.end_stream();
   } catch (const StopException&) {
     throw;
   } catch (const RequestError& error) {
-    if (!events.has_begun()) throw;
-    send_error(events, error.status(), error.what());
+    if (!has_begun) throw;
+    end_with_error(error.status(), error.what());
   } catch (const std::exception& error) {
-    if (!events.has_begun()) throw;
+    if (!has_begun) throw;
     if (state.log) state.log(fmt::format("{}: {}", exchange.request().path, error.what()));
-    send_error(events, 500, "Internal Server Error");
+    end_with_error(500, "Internal Server Error");
   }
 }
 

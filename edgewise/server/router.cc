@@ -25,31 +25,26 @@ std::map<std::string, std::vector<std::string>> Router::endpoints() const {
 
 void Router::handle(const std::shared_ptr<HttpExchange>& exchange) {
   const Metrics::RunningRequest running(state_.metrics);
-  const auto found = paths_.find(exchange->request().path);
-  dispatch(exchange, found == paths_.end() ? nullptr : &found->second);
+  const auto path = paths_.find(exchange->request().path);
+  if (path == paths_.end()) return exchange->respond({.status = 404, .body = error_body("Not Found")});
+  const Methods& methods = path->second;
+  std::string allowed = "OPTIONS";
+  for (const auto& [method, endpoint] : methods) allowed += method == "GET" ? ", GET, HEAD" : ", " + method;
+  const std::string& method = exchange->request().method;
+  if (method == "OPTIONS") {
+    return exchange->respond({.status = 204, .content_type = "", .headers = {{"Allow", allowed}}});
+  }
+  const auto found = methods.find(method == "HEAD" ? "GET" : method);
+  if (found == methods.end()) {
+    const ErrorBody error = methods.begin()->second.error;
+    return exchange->respond({.status = 405, .body = error("Method Not Allowed"), .headers = {{"Allow", allowed}}});
+  }
+  run(exchange, found->second);
 }
 
 std::string_view Router::endpoint(std::string_view path) const {
   const auto found = paths_.find(path);
   return found == paths_.end() ? "other" : std::string_view(found->first);
-}
-
-void Router::dispatch(const std::shared_ptr<HttpExchange>& exchange, const Methods* methods) {
-  if (methods == nullptr) {
-    return exchange->respond({.status = 404, .body = error_body("Not Found")});
-  }
-  std::string allowed = "OPTIONS";
-  for (const auto& [method, endpoint] : *methods) allowed += method == "GET" ? ", GET, HEAD" : ", " + method;
-  const std::string& method = exchange->request().method;
-  if (method == "OPTIONS") {
-    return exchange->respond({.status = 204, .content_type = "", .headers = {{"Allow", allowed}}});
-  }
-  const auto found = methods->find(method == "HEAD" ? "GET" : method);
-  if (found == methods->end()) {
-    const ErrorBody error = methods->begin()->second.error;
-    return exchange->respond({.status = 405, .body = error("Method Not Allowed"), .headers = {{"Allow", allowed}}});
-  }
-  run(exchange, found->second);
 }
 
 void Router::run(const std::shared_ptr<HttpExchange>& exchange, const Endpoint& endpoint) {

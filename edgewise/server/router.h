@@ -67,7 +67,6 @@ class Router {
   };
   using Methods = std::map<std::string, Endpoint, std::less<>>;
 
-  void dispatch(const std::shared_ptr<HttpExchange>& exchange, const Methods* methods);
   void run(const std::shared_ptr<HttpExchange>& exchange, const Endpoint& endpoint);
 
   ServerState& state_;

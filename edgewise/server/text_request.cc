@@ -86,12 +86,11 @@ class RequestTranslation {
   std::vector<TextTranslation> run() {
     std::vector<TextTranslation> results(request_.texts.size());
     for (std::size_t i = 0; i < results.size(); ++i) results[i].text = request_.texts[i];
-    std::size_t most_models = 0;
-    for (const Route& route : request_.routes) most_models = std::max(most_models, route.size());
-    for (std::size_t number = 0; number < most_models; ++number) {
-      for (const TextGroup& group : group_texts(request_.routes, number)) translate_group(group, number > 0, results);
+    for (std::size_t number = 0;; ++number) {
+      const std::vector<TextGroup> groups = group_texts(request_.routes, number);
+      if (groups.empty()) return results;
+      for (const TextGroup& group : groups) translate_group(group, number > 0, results);
     }
-    return results;
   }
 
  private:
@@ -108,10 +107,6 @@ class RequestTranslation {
     }
   }
 
-  TextOptions options_of(const RouteStep& step) const {
-    return {.language = step.source, .line_breaks = request_.line_breaks, .languages = step.languages};
-  }
-
   std::vector<TextTranslation> translate_plain(const TextGroup& group, std::span<const std::string> texts) {
     /// The place of a sentence of the group among the texts of the request.
     struct Place {
@@ -119,11 +114,13 @@ class RequestTranslation {
       std::size_t number;
       std::string gap;
     };
+    const TextOptions options = {
+        .language = group.step->source, .line_breaks = request_.line_breaks, .languages = group.step->languages};
     std::vector<DividedTexts> divided;  // one for each text
     std::vector<TranslationRequest> sentences;
     std::vector<Place> places;
     for (std::size_t i = 0; i < texts.size(); ++i) {
-      divided.emplace_back(texts.subspan(i, 1), options_of(*group.step));
+      divided.emplace_back(texts.subspan(i, 1), options);
       std::ranges::move(divided.back().requests(), std::back_inserter(sentences));
       std::size_t number = 0;
       for (std::string& gap : divided.back().gaps()) places.push_back({group.numbers[i], number++, std::move(gap)});

@@ -3,7 +3,6 @@
 
 #include <exception>
 #include <mutex>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -43,11 +42,6 @@ std::vector<ModelSpec> parse_specs(const std::vector<std::string>& texts) {
   return specs;
 }
 
-const ServerConfig& checked(const ServerConfig& config) {
-  check_server_config(config);
-  return config;
-}
-
 HttpServerOptions http_options(const ServerConfig& config) {
   HttpServerOptions options = config.http;
   options.request_seconds = config.server.request_seconds + kSecondsAfterHandlers;
@@ -61,7 +55,7 @@ class TranslationServer::Implementation {
   Implementation(const ServerConfig& config, ServerLogs logs, ModelLoader loader)
       : config_(config),
         logs_(std::move(logs)),
-        models_(parse_specs(checked(config).server.models), std::move(loader), config.server.pivot, logs_.report),
+        models_(parse_specs(config.server.models), std::move(loader), config.server.pivot, logs_.report),
         state_{.options = config.server, .models = models_, .log = logs_.report},
         router_(state_) {
     add_libretranslate(router_);
@@ -111,15 +105,16 @@ class TranslationServer::Implementation {
     const std::lock_guard lock(reload_mutex_);
     const auto before = settings_of(config_);
     const auto now = settings_of(config);
+    bool has_new_keys = false;
     for (std::size_t i = 0; i < now.size(); ++i) {
+      if (now[i] == before[i]) continue;
       const std::string& name = now[i].first;
       const bool is_key = name == "server.api_keys" || name == "server.require_api_key";
-      if (!is_key && now[i].second != before[i].second) report(fmt::format("reload: {} needs a new start", name));
+      if (!is_key) report(fmt::format("reload: {} needs a new start", name));
+      has_new_keys = has_new_keys || is_key;
     }
+    if (!has_new_keys) return;
     const ServerOptions& options = config.server;
-    const bool has_changed = std::tie(options.api_keys, options.require_api_key) !=
-                             std::tie(config_.server.api_keys, config_.server.require_api_key);
-    if (!has_changed) return;
     state_.keys.replace(options.api_keys, options.require_api_key);
     config_.server.api_keys = options.api_keys;
     config_.server.require_api_key = options.require_api_key;
@@ -146,8 +141,10 @@ class TranslationServer::Implementation {
 TranslationServer::TranslationServer(const ServerConfig& config, ServerLogs logs)
     : TranslationServer(config, std::move(logs), make_model_loader(config.translation.translator, config.server)) {}
 
-TranslationServer::TranslationServer(const ServerConfig& config, ServerLogs logs, ModelLoader loader)
-    : implementation_(std::make_unique<Implementation>(config, std::move(logs), std::move(loader))) {}
+TranslationServer::TranslationServer(const ServerConfig& config, ServerLogs logs, ModelLoader loader) {
+  check_server_config(config);
+  implementation_ = std::make_unique<Implementation>(config, std::move(logs), std::move(loader));
+}
 
 TranslationServer::~TranslationServer() = default;
 
