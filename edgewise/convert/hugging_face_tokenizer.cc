@@ -65,7 +65,9 @@ class TokenizerWriter {
     const TokenList list = mapped_tokens(input_);
     const MultilingualTokens tokens = split(list);
     expect_equal(list, multilingual_list(tokens, input_.size(), list.rules.special, "the vocabulary"), "input");
-    check_padding(list);
+    constexpr std::int64_t kPadding = 1;  // the first position of M2M-100 has the number after it
+    check(list.rules.special.padding == kPadding, "{}: the padding token has number {}, needs {} as in M2M-100",
+          caller_, list.rules.special.padding, kPadding);
     settings_.add("tokenizer_class", tokens.is_nllb ? "NllbTokenizer" : "M2M100Tokenizer");
     const DataOptions& data = model_.experiment.data;
     if (!data.input_language.empty()) settings_.add("src_lang", data.input_language);
@@ -91,13 +93,6 @@ class TokenizerWriter {
           "{}: the {} vocabulary has other rules than the tokenizers of transformers, needs those of a model that was "
           "imported from transformers or Marian",
           caller_, side);
-  }
-
-  void check_padding(const TokenList& list) const {
-    constexpr std::int64_t kPadding = 1;  // the first position of M2M-100 has the number after it
-    const std::int64_t padding = list.rules.special.padding;
-    check(padding == kPadding, "{}: the padding token has number {}, needs {} as in M2M-100", caller_, padding,
-          kPadding);
   }
 
   /// Returns the tokens of a side that vocab.json names, by number.

@@ -64,72 +64,62 @@ const JsonValue& content_of(const JsonValue& token) {
 }
 
 /// The settings of a tokenizer: tokenizer_config.json and, for the list of additional tokens, special_tokens_map.json.
-class TokenizerSettings {
- public:
-  TokenizerSettings(const fs::path& directory, std::string_view caller)
-      : config_(read_if_exists(directory / "tokenizer_config.json", caller)),
-        special_(read_if_exists(directory / "special_tokens_map.json", caller)) {}
-
-  const JsonSettings& config() const { return config_; }
-
-  /// Returns the tokens after `first`, in the order of their numbers. Newer files list all special tokens with their
-  /// numbers; older files list the languages, after which NLLB has `<mask>`.
-  std::vector<std::string> tokens_from(std::int64_t first, bool has_mask) const {
-    if (const JsonValue* numbered = config_.find("added_tokens_decoder")) return numbered_tokens(*numbered, first);
-    std::vector<std::string> tokens = listed_tokens();
-    std::erase(tokens, kMask);
-    if (has_mask && !tokens.empty()) tokens.emplace_back(kMask);
-    return tokens;
-  }
-
- private:
-  std::vector<std::string> numbered_tokens(const JsonValue& numbered, std::int64_t first) const {
-    constexpr const char* kKey = "added_tokens_decoder";
-    std::map<std::int64_t, std::string> tokens;
-    for (const auto& [number, token] : numbered.members) {
-      const auto content = token.members.find("content");
-      std::int64_t value = 0;
-      const bool is_number = parse_number(number, at_least(0).at_most(1e9), value);
-      if (!is_number || content == token.members.end()) config_.refuse(kKey, describe(numbered), "tokens by number");
-      if (value >= first) tokens[value] = content->second.text;
-    }
-    std::vector<std::string> list;
-    for (const auto& [number, token] : tokens) {
-      const std::int64_t expected = first + std::ssize(list);
-      if (number != expected) config_.refuse(kKey, fmt::format("without number {}", expected), "each number once");
-      list.push_back(token);
-    }
-    return list;
-  }
-
-  std::vector<std::string> listed_tokens() const {
-    for (const JsonSettings* settings : {&config_, &special_}) {
-      for (const char* key : {"extra_special_tokens", "additional_special_tokens"}) {
-        const JsonValue* list = settings->find(key);
-        if (list != nullptr && !list->items.empty()) return token_texts(*settings, key, *list);
-      }
-    }
-    return {};
-  }
-
-  static JsonSettings read_if_exists(const fs::path& path, std::string_view caller) {
-    return has_entry(path, caller) ? JsonSettings::read(path, caller) : JsonSettings(where(caller, path));
-  }
-
-  /// Returns the texts of tokens that are strings or objects with `content`.
-  static std::vector<std::string> token_texts(const JsonSettings& settings, const char* key, const JsonValue& list) {
-    std::vector<std::string> texts;
-    for (const JsonValue& item : list.items) {
-      const JsonValue& text = content_of(item);
-      if (text.kind != JsonKind::kString) settings.refuse(key, describe(list), "a list of tokens");
-      texts.push_back(text.text);
-    }
-    return texts;
-  }
-
-  JsonSettings config_;
-  JsonSettings special_;
+struct TokenizerSettings {
+  JsonSettings config;
+  JsonSettings special;
 };
+
+JsonSettings read_if_exists(const fs::path& path, std::string_view caller) {
+  return has_entry(path, caller) ? JsonSettings::read(path, caller) : JsonSettings(where(caller, path));
+}
+
+std::vector<std::string> decoder_tokens(const JsonSettings& config, const JsonValue& numbered, std::int64_t first) {
+  constexpr const char* kKey = "added_tokens_decoder";
+  std::map<std::int64_t, std::string> tokens;
+  for (const auto& [number, token] : numbered.members) {
+    const auto content = token.members.find("content");
+    std::int64_t value = 0;
+    const bool is_number = parse_number(number, at_least(0).at_most(1e9), value);
+    if (!is_number || content == token.members.end()) config.refuse(kKey, describe(numbered), "tokens by number");
+    if (value >= first) tokens[value] = content->second.text;
+  }
+  std::vector<std::string> list;
+  for (const auto& [number, token] : tokens) {
+    const std::int64_t expected = first + std::ssize(list);
+    if (number != expected) config.refuse(kKey, fmt::format("without number {}", expected), "each number once");
+    list.push_back(token);
+  }
+  return list;
+}
+
+/// Returns the texts of the first list of tokens, which are strings or objects with `content`.
+std::vector<std::string> listed_tokens(const TokenizerSettings& files) {
+  std::vector<std::string> texts;
+  for (const JsonSettings* settings : {&files.config, &files.special}) {
+    for (const char* key : {"extra_special_tokens", "additional_special_tokens"}) {
+      const JsonValue* list = settings->find(key);
+      if (list == nullptr) continue;
+      for (const JsonValue& item : list->items) {
+        const JsonValue& text = content_of(item);
+        if (text.kind != JsonKind::kString) settings->refuse(key, describe(*list), "a list of tokens");
+        texts.push_back(text.text);
+      }
+      if (!texts.empty()) return texts;
+    }
+  }
+  return texts;
+}
+
+/// Returns the tokens after `first`, in the order of their numbers. Newer files list all special tokens with their
+/// numbers; older files list the languages, after which NLLB has `<mask>`.
+std::vector<std::string> tokens_from(const TokenizerSettings& files, std::int64_t first, bool has_mask) {
+  const JsonValue* numbered = files.config.find("added_tokens_decoder");
+  if (numbered != nullptr) return decoder_tokens(files.config, *numbered, first);
+  std::vector<std::string> tokens = listed_tokens(files);
+  std::erase(tokens, kMask);
+  if (has_mask && !tokens.empty()) tokens.emplace_back(kMask);
+  return tokens;
+}
 
 /// Returns the name of a special token, a string or an object with `content`.
 std::string token_name(const JsonSettings& settings, const std::string& key, std::string_view by_default) {
@@ -179,15 +169,15 @@ HuggingFaceVocabulary read_multilingual(const fs::path& directory, const Hugging
                                         const TokenizerSettings& settings, std::string_view caller) {
   const fs::path list = directory / "vocab.json";
   const auto pieces = read_piece_codec(directory / "sentencepiece.bpe.model", caller);
-  const std::string tokenizer = settings.config().text("tokenizer_class").value_or("");
+  const std::string tokenizer = settings.config.text("tokenizer_class").value_or("");
   const bool is_nllb = tokenizer != "M2M100Tokenizer" && !has_entry(list, caller);
   MultilingualTokens tokens = {
       .listed = is_nllb ? nllb_tokens(*pieces) : read_numbered_tokens(list, caller), .added = {}, .is_nllb = is_nllb};
   const std::string place = where(caller, directory);
-  check_name(tokens.listed, config.end, token_name(settings.config(), "eos_token", kEndToken), place);
-  check_name(tokens.listed, config.padding, token_name(settings.config(), "pad_token", kPaddingToken), place);
-  tokens.added = settings.tokens_from(std::ssize(tokens.listed), is_nllb);
-  if (settings.config().boolean("legacy_behaviour").value_or(false)) tokens.place = LanguagePlace::kAfterInput;
+  check_name(tokens.listed, config.end, token_name(settings.config, "eos_token", kEndToken), place);
+  check_name(tokens.listed, config.padding, token_name(settings.config, "pad_token", kPaddingToken), place);
+  tokens.added = tokens_from(settings, std::ssize(tokens.listed), is_nllb);
+  if (settings.config.boolean("legacy_behaviour").value_or(false)) tokens.place = LanguagePlace::kAfterInput;
   TokenListBuilder builder =
       multilingual_list(tokens, config.model.input_vocabulary, special_tokens(config), where(caller, directory));
   builder.list().rules.forbidden = config.forbidden;
@@ -198,8 +188,8 @@ HuggingFaceVocabulary read_multilingual(const fs::path& directory, const Hugging
   const auto index = std::move(builder).finish();
   const auto vocabulary = make_mapped_vocabulary(index, pieces);
   return {.vocabularies = {vocabulary, vocabulary},
-          .input_language = settings.config().text("src_lang").value_or(""),
-          .output_language = settings.config().text("tgt_lang").value_or("")};
+          .input_language = settings.config.text("src_lang").value_or(""),
+          .output_language = settings.config.text("tgt_lang").value_or("")};
 }
 
 /// Makes the language of config.json's forced token the default.
@@ -237,20 +227,21 @@ TokenListBuilder multilingual_list(const MultilingualTokens& tokens, std::int64_
 
 HuggingFaceVocabulary read_hugging_face_vocabulary(const fs::path& directory, const HuggingFaceConfig& config,
                                                    std::string_view caller) {
-  const TokenizerSettings settings(directory, caller);
+  const TokenizerSettings settings = {read_if_exists(directory / "tokenizer_config.json", caller),
+                                      read_if_exists(directory / "special_tokens_map.json", caller)};
   HuggingFaceVocabulary vocabulary = config.family == HuggingFaceFamily::kMarian
-                                         ? read_marian(directory, config, settings.config(), caller)
+                                         ? read_marian(directory, config, settings.config, caller)
                                          : read_multilingual(directory, config, settings, caller);
   use_forced_language(config, where(caller, directory), vocabulary);
   constexpr std::int64_t kMarianDefault = 512;
   if (config.family == HuggingFaceFamily::kMarian) vocabulary.longest = kMarianDefault;
   // Some tokenizers have the number 10^30, which means none.
   constexpr double kNone = 1e9;
-  const std::optional<double> longest = settings.config().number("model_max_length");
+  const std::optional<double> longest = settings.config.number("model_max_length");
   if (longest && *longest > 0 && *longest < kNone) vocabulary.longest = static_cast<std::int64_t>(*longest);
-  const JsonValue* pieces = settings.config().find("sp_model_kwargs");
-  if (pieces != nullptr && !pieces->members.empty()) settings.config().refuse("sp_model_kwargs", "set", "{}");
-  settings.config().expect_all_known(kNeutralTokenizerMembers);
+  const JsonValue* pieces = settings.config.find("sp_model_kwargs");
+  if (pieces != nullptr && !pieces->members.empty()) settings.config.refuse("sp_model_kwargs", "set", "{}");
+  settings.config.expect_all_known(kNeutralTokenizerMembers);
   return vocabulary;
 }
 

@@ -14,52 +14,38 @@ constexpr int kMaxDepth = 8;
 constexpr std::size_t kMaxValues = 1'000'000;
 constexpr std::size_t kLongestDescription = 80;
 
-class JsonReader {
- public:
-  JsonReader(std::string_view text, std::string where) : json_(text, std::move(where)) {}
-
-  std::map<std::string, JsonValue> run() && {
-    JsonValue value = read("the file", 0);
-    json_.expect_end();
-    if (value.kind != JsonKind::kObject) json_.fail_at_value("the file is no object, needs one");
-    return std::move(value.members);
+/// Reads a value inside of `depth` others, and counts it and those inside of it.
+JsonValue read_json_value(JsonScanner& json, const std::string& what, int depth, std::size_t& num_values) {
+  JsonValue value;
+  value.kind = json.next_kind(what);
+  if (depth == kMaxDepth)
+    json.fail_at_value(fmt::format("values are nested too deep, needs at most {} levels", kMaxDepth));
+  if (++num_values > kMaxValues) {
+    json.fail_at_value(fmt::format("there are more than {0} values, needs at most {0}", kMaxValues));
   }
-
- private:
-  JsonValue read(const std::string& what, int depth) {
-    JsonValue value;
-    value.kind = json_.next_kind(what);
-    if (depth == kMaxDepth)
-      json_.fail_at_value(fmt::format("values are nested too deep, needs at most {} levels", kMaxDepth));
-    if (++num_values_ > kMaxValues) {
-      json_.fail_at_value(fmt::format("there are more than {0} values, needs at most {0}", kMaxValues));
-    }
-    switch (value.kind) {
-      case JsonKind::kObject:
-        json_.read_object(what, [&](const std::string& key) { value.members[key] = read(key, depth + 1); });
-        break;
-      case JsonKind::kArray:
-        json_.read_array(what, [&] { value.items.push_back(read(what, depth + 1)); });
-        break;
-      case JsonKind::kString:
-        value.text = json_.read_string(what);
-        break;
-      case JsonKind::kNumber:
-        value.number = json_.read_number(what);
-        break;
-      case JsonKind::kBoolean:
-        value.boolean = json_.read_boolean(what);
-        break;
-      case JsonKind::kNull:
-        json_.skip();
-        break;
-    }
-    return value;
+  const auto read_inner = [&](const std::string& key) { return read_json_value(json, key, depth + 1, num_values); };
+  switch (value.kind) {
+    case JsonKind::kObject:
+      json.read_object(what, [&](const std::string& key) { value.members[key] = read_inner(key); });
+      break;
+    case JsonKind::kArray:
+      json.read_array(what, [&] { value.items.push_back(read_inner(what)); });
+      break;
+    case JsonKind::kString:
+      value.text = json.read_string(what);
+      break;
+    case JsonKind::kNumber:
+      value.number = json.read_number(what);
+      break;
+    case JsonKind::kBoolean:
+      value.boolean = json.read_boolean(what);
+      break;
+    case JsonKind::kNull:
+      json.skip();
+      break;
   }
-
-  JsonScanner json_;
-  std::size_t num_values_ = 0;
-};
+  return value;
+}
 
 std::string to_text(const JsonValue& value) {
   switch (value.kind) {
@@ -81,7 +67,12 @@ std::string to_text(const JsonValue& value) {
 }  // namespace
 
 std::map<std::string, JsonValue> parse_json_object(std::string_view text, std::string where) {
-  return JsonReader(text, std::move(where)).run();
+  JsonScanner json(text, std::move(where));
+  std::size_t num_values = 0;
+  JsonValue value = read_json_value(json, "the file", 0, num_values);
+  json.expect_end();
+  if (value.kind != JsonKind::kObject) json.fail_at_value("the file is no object, needs one");
+  return std::move(value.members);
 }
 
 std::string describe(const JsonValue& value) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -12,62 +13,17 @@
 namespace edgewise {
 namespace {
 
-class ParameterList {
- public:
-  explicit ParameterList(const TransformerOptions& options) : options_(options) {}
-
-  std::vector<ParameterShape> run() && {
-    add_embeddings();
-    for (std::int64_t i = 0; i < options_.encoder_layers; ++i) add_layer(fmt::format("encoder.layers.{}.", i), false);
-    for (std::int64_t i = 0; i < options_.decoder_layers; ++i) add_layer(fmt::format("decoder.layers.{}.", i), true);
-    if (options_.final_norm) {
-      add_norm("encoder.norm");
-      add_norm("decoder.norm");
-    }
-    return std::move(list_);
-  }
-
- private:
-  void add(std::string name, std::vector<std::int64_t> shape) { list_.push_back({std::move(name), std::move(shape)}); }
-
-  void add_linear(const std::string& name, std::int64_t in, std::int64_t out, bool has_bias = true) {
-    add(name + ".weight", {out, in});
-    if (has_bias) add(name + ".bias", {out});
-  }
-
-  void add_norm(const std::string& name) {
-    add(name + ".gain", {options_.size});
-    add(name + ".bias", {options_.size});
-  }
-
-  void add_attention(const std::string& name) {
-    for (const std::string_view part : {"query", "key", "value", "output"}) {
-      add_linear(fmt::format("{}.{}", name, part), options_.size, options_.size, options_.attention_bias);
-    }
-    add_norm(name + "_norm");
-  }
-
-  void add_layer(const std::string& layer, bool has_cross_attention) {
-    add_attention(layer + "self_attention");
-    if (has_cross_attention) add_attention(layer + "cross_attention");
-    add_linear(layer + "feed_forward.inner", options_.size, options_.feed_forward);
-    add_linear(layer + "feed_forward.outer", options_.feed_forward, options_.size);
-    add_norm(layer + "feed_forward_norm");
-  }
-
-  void add_embeddings() {
-    add("input_embedding.weight", {options_.input_vocabulary, options_.size});
-    if (options_.tying != Tying::kAll) add("output_embedding.weight", {options_.output_vocabulary, options_.size});
-    if (options_.tying == Tying::kNone) add("generator.weight", {options_.output_vocabulary, options_.size});
-    add("generator.bias", {options_.output_vocabulary});
-    if (options_.num_learned_positions() == 0) return;
-    add("input_positions.weight", {options_.max_positions, options_.size});
-    add("output_positions.weight", {options_.max_positions, options_.size});
-  }
-
-  const TransformerOptions& options_;
-  std::vector<ParameterShape> list_;
-};
+std::vector<ParameterShape> embedding_parameters(const TransformerOptions& options) {
+  const std::int64_t size = options.size;
+  std::vector<ParameterShape> list = {{"input_embedding.weight", {options.input_vocabulary, size}}};
+  if (options.tying != Tying::kAll) list.push_back({"output_embedding.weight", {options.output_vocabulary, size}});
+  if (options.tying == Tying::kNone) list.push_back({"generator.weight", {options.output_vocabulary, size}});
+  list.push_back({"generator.bias", {options.output_vocabulary}});
+  if (options.num_learned_positions() == 0) return list;
+  list.push_back({"input_positions.weight", {options.max_positions, size}});
+  list.push_back({"output_positions.weight", {options.max_positions, size}});
+  return list;
+}
 
 using Shape = std::vector<std::int64_t>;
 
@@ -129,7 +85,36 @@ void join_rows(const std::vector<std::string>& parameters, const TensorByName& t
 std::vector<ParameterShape> list_parameters(const TransformerOptions& options) {
   check(options.kind == ModelKind::kTransformer, "list_parameters: model.kind is universal, needs transformer");
   check(options.score == ScoreKind::kDot, "list_parameters: model.score is additive, needs dot");
-  return ParameterList(options).run();
+  std::vector<ParameterShape> list = embedding_parameters(options);
+  const auto add_linear = [&](const std::string& name, std::int64_t in, std::int64_t out, bool has_bias) {
+    list.push_back({name + ".weight", {out, in}});
+    if (has_bias) list.push_back({name + ".bias", {out}});
+  };
+  const auto add_norm = [&](const std::string& name) {
+    list.push_back({name + ".gain", {options.size}});
+    list.push_back({name + ".bias", {options.size}});
+  };
+  const auto add_layer = [&](const std::string& layer, std::initializer_list<const char*> attentions) {
+    for (const char* attention : attentions) {
+      for (const char* part : {"query", "key", "value", "output"}) {
+        add_linear(layer + attention + "." + part, options.size, options.size, options.attention_bias);
+      }
+      add_norm(layer + attention + "_norm");
+    }
+    add_linear(layer + "feed_forward.inner", options.size, options.feed_forward, true);
+    add_linear(layer + "feed_forward.outer", options.feed_forward, options.size, true);
+    add_norm(layer + "feed_forward_norm");
+  };
+  for (std::int64_t i = 0; i < options.encoder_layers; ++i) {
+    add_layer(fmt::format("encoder.layers.{}.", i), {"self_attention"});
+  }
+  for (std::int64_t i = 0; i < options.decoder_layers; ++i) {
+    add_layer(fmt::format("decoder.layers.{}.", i), {"self_attention", "cross_attention"});
+  }
+  if (!options.final_norm) return list;
+  add_norm("encoder.norm");
+  add_norm("decoder.norm");
+  return list;
 }
 
 StoredTensors import_parameters(std::span<const ParameterShape> parameters, std::span<const TensorLayout> layout,

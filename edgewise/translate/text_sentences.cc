@@ -57,7 +57,8 @@ class SentenceList {
       if (begins_line(text, span.begin)) span.begin += skip_marks(text.substr(span.begin, span.size()));
       space_ += text.substr(end, span.begin - end);
       end = span.end;
-      add_sentence(text.substr(span.begin, span.size()));
+      const std::string_view sentence = text.substr(span.begin, span.size());
+      sentences_.push_back({std::exchange(space_, {}), std::string(sentence), needs_translation(sentence)});
     }
     space_ += text.substr(end);
   }
@@ -92,10 +93,6 @@ class SentenceList {
   std::size_t skip_marks(std::string_view sentence) const {
     const std::size_t size = splitter_.skip_line_marks(sentence);
     return size < sentence.size() ? size : 0;
-  }
-
-  void add_sentence(std::string_view sentence) {
-    sentences_.push_back({std::exchange(space_, {}), std::string(sentence), needs_translation(sentence)});
   }
 
   const SentenceSplitter& splitter_;

@@ -62,28 +62,6 @@ class PendingSentences {
   bool is_stopped_ = false;
 };
 
-/// Divides the pieces of a text into sentences.
-class DividedPieces {
- public:
-  DividedPieces(const TextSource& next, const SentenceSplitter& splitter) : next_(next), divider_(splitter) {}
-
-  std::optional<TextSentence> next() {
-    while (index_ == sentences_.size()) {
-      const auto piece = next_();
-      if (!piece) return std::nullopt;
-      sentences_ = divider_.divide(*piece);
-      index_ = 0;
-    }
-    return std::move(sentences_[index_++]);
-  }
-
- private:
-  const TextSource& next_;
-  TextDivider divider_;
-  std::vector<TextSentence> sentences_;
-  std::size_t index_ = 0;
-};
-
 /// Joins a text whose translations begin with number `next`, which becomes the number after the last one.
 TextTranslation join_sentences(std::vector<TextSentence> sentences, std::span<Translation> translations,
                                std::size_t& next) {
@@ -200,14 +178,20 @@ TextTranslation translate_text(std::string_view text, const TextOptions& options
 void translate_text(Translator& translator, const TextSource& next, const TextSink& take, const TextOptions& options,
                     const std::function<void()>& interrupt) {
   const bool has_input_language = !options.languages.input.empty();
-  DividedPieces source(next, make_splitter(options, has_input_language ? options.languages : translator.languages()));
+  TextDivider divider(make_splitter(options, has_input_language ? options.languages : translator.languages()));
+  std::vector<TextSentence> sentences;  // of a piece of the text
+  std::size_t index = 0;
   PendingSentences pending;
   SentenceJoiner joiner;
   const auto next_request = [&]() -> std::optional<TranslationRequest> {
-    auto sentence = source.next();
-    if (!sentence) return std::nullopt;
-    TranslationRequest request = make_request(*sentence, options.languages);
-    pending.put(*std::move(sentence));
+    for (; index == sentences.size(); index = 0) {
+      const auto piece = next();
+      if (!piece) return std::nullopt;
+      sentences = divider.divide(*piece);
+    }
+    TextSentence& sentence = sentences[index++];
+    TranslationRequest request = make_request(sentence, options.languages);
+    pending.put(std::move(sentence));
     return request;
   };
   const auto take_translation = [&](const Translation& translation) {

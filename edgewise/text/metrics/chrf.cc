@@ -38,52 +38,38 @@ std::vector<std::string_view> split_chrf_words(std::string_view line) {
   return words;
 }
 
-/// Counts n-grams over all lines, for each character order and then each word order.
-class NgramSums {
- public:
-  explicit NgramSums(int word_order) : orders_(kCharacterOrder + static_cast<std::size_t>(word_order)) {}
+/// N-grams of all lines, for each character order and then each word order.
+using NgramSums = std::vector<NgramMatches>;
 
-  void add(std::string_view hypothesis, std::string_view reference) {
-    const NgramUnits hypothesis_characters = NgramUnits::from_characters(hypothesis);
-    const NgramUnits reference_characters = NgramUnits::from_characters(reference);
-    for (std::size_t n = 1; n <= kCharacterOrder; ++n) {
-      add_order(n - 1, match_ngrams(hypothesis_characters, reference_characters, n));
-    }
-    if (orders_.size() == kCharacterOrder) return;
-    const NgramUnits hypothesis_words = NgramUnits::from_words(split_chrf_words(hypothesis));
-    const NgramUnits reference_words = NgramUnits::from_words(split_chrf_words(reference));
-    for (std::size_t n = 1; kCharacterOrder + n <= orders_.size(); ++n) {
-      add_order(kCharacterOrder + n - 1, match_ngrams(hypothesis_words, reference_words, n));
-    }
+/// Adds the n-grams of a line up to an order, for the orders from `first` on. Ignores n-grams of a hypothesis whose
+/// reference has no n-gram of this order, as sacreBLEU does.
+void add_orders(NgramSums& sums, std::size_t first, std::size_t order, const NgramUnits& hypothesis,
+                const NgramUnits& reference) {
+  for (std::size_t n = 1; n <= order; ++n) {
+    const NgramMatches line = match_ngrams(hypothesis, reference, n);
+    NgramMatches& sum = sums[first + n - 1];
+    sum.hypothesis += line.reference > 0 ? line.hypothesis : 0;
+    sum.reference += line.reference;
+    sum.matches += line.matches;
   }
+}
 
-  double f_score() const {
-    double precision = 0.0;
-    double recall = 0.0;
-    int counted = 0;
-    for (const NgramMatches& order : orders_) {
-      if (order.hypothesis == 0 || order.reference == 0) continue;
-      precision += static_cast<double>(order.matches) / static_cast<double>(order.hypothesis);
-      recall += static_cast<double>(order.matches) / static_cast<double>(order.reference);
-      ++counted;
-    }
-    if (precision + recall == 0.0) return 0.0;
-    precision /= counted;
-    recall /= counted;
-    constexpr double kFactor = kBeta * kBeta;
-    return 100.0 * ((1.0 + kFactor) * precision * recall / (kFactor * precision + recall));
+double f_score(const NgramSums& sums) {
+  double precision = 0.0;
+  double recall = 0.0;
+  int counted = 0;
+  for (const NgramMatches& order : sums) {
+    if (order.hypothesis == 0 || order.reference == 0) continue;
+    precision += static_cast<double>(order.matches) / static_cast<double>(order.hypothesis);
+    recall += static_cast<double>(order.matches) / static_cast<double>(order.reference);
+    ++counted;
   }
-
- private:
-  /// Ignores n-grams of a hypothesis whose reference has no n-gram of this order, as sacreBLEU does.
-  void add_order(std::size_t index, const NgramMatches& line) {
-    orders_[index].hypothesis += line.reference > 0 ? line.hypothesis : 0;
-    orders_[index].reference += line.reference;
-    orders_[index].matches += line.matches;
-  }
-
-  std::vector<NgramMatches> orders_;
-};
+  if (precision + recall == 0.0) return 0.0;
+  precision /= counted;
+  recall /= counted;
+  constexpr double kFactor = kBeta * kBeta;
+  return 100.0 * ((1.0 + kFactor) * precision * recall / (kFactor * precision + recall));
+}
 
 }  // namespace
 
@@ -96,10 +82,19 @@ ChrfScore chrf(std::span<const std::string> hypotheses, std::span<const std::str
   check(options.word_order >= 0 && options.word_order <= kMaxWordOrder, "chrf: word_order is {}, needs 0 to {}",
         options.word_order, kMaxWordOrder);
   check_segments("chrf", hypotheses, references);
-  NgramSums sums(options.word_order);
+  const auto word_order = static_cast<std::size_t>(options.word_order);
+  NgramSums sums(kCharacterOrder + word_order);
   const auto cased = [&](const std::string& line) { return options.lower_case ? lower_case(line) : line; };
-  for (std::size_t i = 0; i < hypotheses.size(); ++i) sums.add(cased(hypotheses[i]), cased(references[i]));
-  return {sums.f_score(), fmt::format("chrF{:.0f}{}", kBeta, std::string(options.word_order, '+'))};
+  for (std::size_t i = 0; i < hypotheses.size(); ++i) {
+    const std::string hypothesis = cased(hypotheses[i]);
+    const std::string reference = cased(references[i]);
+    add_orders(sums, 0, kCharacterOrder, NgramUnits::from_characters(hypothesis),
+               NgramUnits::from_characters(reference));
+    if (word_order == 0) continue;
+    add_orders(sums, kCharacterOrder, word_order, NgramUnits::from_words(split_chrf_words(hypothesis)),
+               NgramUnits::from_words(split_chrf_words(reference)));
+  }
+  return {f_score(sums), fmt::format("chrF{:.0f}{}", kBeta, std::string(options.word_order, '+'))};
 }
 
 std::string chrf_signature(const ChrfOptions& options) {

@@ -62,30 +62,21 @@ std::string header_of(const LookupFile& file) {
 }
 
 /// Iterates over the lines of a file, without their line feeds.
-class Lines {
- public:
-  Lines(std::string_view bytes, std::string_view name) : rest_(bytes), name_(name) {}
-
-  bool is_at_end() const { return rest_.empty(); }
+struct Lines {
+  std::string_view rest;
+  std::string_view name;    // of the file
+  std::int64_t number = 0;  // of the last line
 
   std::string_view next() {
-    ++number_;
-    const auto size = rest_.find('\n');
+    ++number;
+    const auto size = rest.find('\n');
     check(size != std::string_view::npos,
-          "{}: {}:{} has no line feed at its end, needs one; the file was cut, copy it "
-          "again",
-          kFileCaller, name_, number_);
-    const std::string_view line = rest_.substr(0, size);
-    rest_.remove_prefix(size + 1);
+          "{}: {}:{} has no line feed at its end, needs one; the file was cut, copy it again", kFileCaller, name,
+          number);
+    const std::string_view line = rest.substr(0, size);
+    rest.remove_prefix(size + 1);
     return line;
   }
-
-  std::int64_t number() const { return number_; }
-
- private:
-  std::string_view rest_;
-  std::string_view name_;
-  std::int64_t number_ = 0;
 };
 
 /// Reads the `key=value` fields of the header in order.
@@ -157,12 +148,12 @@ std::size_t parse_header(std::string_view header, std::string_view name, LookupF
   return size;
 }
 
-void parse_tokens(Lines& lines, std::string_view name, std::size_t num_lines, LookupFile& file) {
+void parse_tokens(Lines& lines, std::size_t num_lines, LookupFile& file) {
   file.tokens.reserve(num_lines);  // so that the views below stay valid
   std::unordered_map<std::string_view, std::int64_t> line_of;
-  while (!lines.is_at_end()) {
+  while (!lines.rest.empty()) {
     const std::string_view line = lines.next();
-    const std::string place = fmt::format("{}:{}", name, lines.number());
+    const std::string place = fmt::format("{}:{}", lines.name, lines.number);
     const std::size_t index = file.tokens.size();
     if (index < kSpecialTokens.size()) {
       if (line != kSpecialTokens[index]) {
@@ -173,7 +164,7 @@ void parse_tokens(Lines& lines, std::string_view name, std::size_t num_lines, Lo
     } else {
       file.tokens.push_back(parse_token(line, file.kind, place));
     }
-    const auto [first, is_new] = line_of.emplace(file.tokens.back(), lines.number());
+    const auto [first, is_new] = line_of.emplace(file.tokens.back(), lines.number);
     if (!is_new) {
       fail("{}: {} has {} again, which line {} has, needs each token once", kFileCaller, place,
            quote(file.tokens.back()), first->second);
@@ -191,11 +182,11 @@ std::string write_lookup_file(const LookupFile& file) {
 
 LookupFile parse_lookup_file(std::string_view bytes, std::string_view name) {
   check(!bytes.empty(), "{}: {} is empty, needs a vocabulary", kFileCaller, name);
-  Lines lines(bytes, name);
+  Lines lines{bytes, name};
   LookupFile file;
   const std::string_view header = lines.next();
   const std::size_t size = parse_header(header, name, file);
-  parse_tokens(lines, name, static_cast<std::size_t>(std::ranges::count(bytes, '\n')), file);
+  parse_tokens(lines, static_cast<std::size_t>(std::ranges::count(bytes, '\n')), file);
   check(file.tokens.size() == size, "{}: {} has {} tokens, needs the {} that its first line says; the file was {}",
         kFileCaller, name, file.tokens.size(), size, file.tokens.size() < size ? "cut, copy it again" : "altered");
   check(size > kSpecialTokens.size(), "{}: {} has {} tokens, needs more than the four special ones", kFileCaller, name,

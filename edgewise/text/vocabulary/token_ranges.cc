@@ -74,11 +74,10 @@ class TokenMatcher {
   TokenMatcher(std::string_view text, std::span<const std::string> tokens) : text_(text) {
     const Folding folding;
     folding.append(letters_, text);
-    tokens_.resize(tokens.size());
-    for (std::size_t i = 0; i < tokens.size(); ++i) folding.append(tokens_[i], tokens[i]);
-    needs_space_.resize(tokens.size());
-    constexpr std::string_view kSpace = "\u2581";
-    for (std::size_t i = 0; i < tokens.size(); ++i) needs_space_[i] = tokens[i].starts_with(kSpace);
+    for (const std::string& token : tokens) {
+      folding.append(tokens_.emplace_back(), token);
+      needs_space_.push_back(token.starts_with("\u2581"));
+    }
   }
 
   std::vector<ByteRange> match() {
