@@ -165,6 +165,15 @@ HuggingFaceVocabulary read_marian(const fs::path& directory, const HuggingFaceCo
           .is_shared = false};
 }
 
+/// Returns the tokens of an NLLB model without those of languages: its SentencePiece model has three special pieces,
+/// which become four others.
+std::vector<std::string> nllb_tokens(const PieceCodec& pieces) {
+  constexpr std::size_t kSpecialPieces = 3;
+  std::vector<std::string> tokens = {"<s>", "<pad>", "</s>", std::string(kUnknownToken)};
+  for (std::size_t i = kSpecialPieces; i < pieces.pieces().size(); ++i) tokens.push_back(pieces.pieces()[i].text);
+  return tokens;
+}
+
 HuggingFaceVocabulary read_multilingual(const fs::path& directory, const HuggingFaceConfig& config,
                                         const TokenizerSettings& settings, std::string_view caller) {
   const fs::path list = directory / "vocab.json";
@@ -203,13 +212,6 @@ void use_forced_language(const HuggingFaceConfig& config, const std::string& whe
 }
 
 }  // namespace
-
-std::vector<std::string> nllb_tokens(const PieceCodec& pieces) {
-  constexpr std::size_t kSpecialPieces = 3;
-  std::vector<std::string> tokens = {"<s>", "<pad>", "</s>", std::string(kUnknownToken)};
-  for (std::size_t i = kSpecialPieces; i < pieces.pieces().size(); ++i) tokens.push_back(pieces.pieces()[i].text);
-  return tokens;
-}
 
 TokenListBuilder multilingual_list(const MultilingualTokens& tokens, std::int64_t size, const SpecialTokens& special,
                                    std::string where) {

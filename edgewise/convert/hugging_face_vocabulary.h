@@ -22,10 +22,6 @@ struct MultilingualTokens {
   LanguagePlace place = LanguagePlace::kBeforeBoth;
 };
 
-/// Returns the tokens of an NLLB model without those of languages: its SentencePiece model has three special pieces,
-/// which become four others.
-std::vector<std::string> nllb_tokens(const PieceCodec& pieces);
-
 /// Makes the list of the tokens of a model with `size` tokens. Errors begin with `where`.
 TokenListBuilder multilingual_list(const MultilingualTokens& tokens, std::int64_t size, const SpecialTokens& special,
                                    std::string where);

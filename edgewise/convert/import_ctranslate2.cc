@@ -88,9 +88,9 @@ class TensorEditor {
     if (has(kProjection)) add_row(kProjection);
     if (is_shared) add_row(kInputTable);
     constexpr float kNever = -6e4F;
-    std::vector<float> bias = to_floats(*find(kProjectionBias), where_);
+    std::vector<float> bias = to_floats(*stored_.find(kProjectionBias), where_);
     bias.push_back(kNever);
-    TensorInfo& tensor = *find(kProjectionBias);
+    TensorInfo& tensor = *stored_.find(kProjectionBias);
     tensor.dtype = DType::kF32;
     append(tensor, {reinterpret_cast<const char*>(bias.data()), bias.size() * sizeof(float)}, "");
     ++options_.output_vocabulary;
@@ -98,15 +98,11 @@ class TensorEditor {
   }
 
  private:
-  TensorInfo* find(std::string_view name) {
-    const auto found = std::ranges::find(stored_.tensors, name, &TensorInfo::name);
-    return found == stored_.tensors.end() ? nullptr : &*found;
-  }
-
-  bool has(std::string_view name) { return find(name) != nullptr; }
+  bool has(std::string_view name) { return stored_.find(name) != nullptr; }
 
   bool has_equal(const std::string& a, const std::string& b) {
-    return are_equal(find(a), find(b)) && are_equal(find(scales_of(a)), find(scales_of(b)));
+    return are_equal(stored_.find(a), stored_.find(b)) &&
+           are_equal(stored_.find(scales_of(a)), stored_.find(scales_of(b)));
   }
 
   void remove_matrix(const std::string& name) {
@@ -124,14 +120,14 @@ class TensorEditor {
   }
 
   void add_row(const std::string& name) {
-    TensorInfo& table = *find(name);
+    TensorInfo& table = *stored_.find(name);
     const auto text = [](const TensorInfo& tensor) {
       return std::string_view(reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size());
     };
     const std::string zeros(static_cast<std::size_t>(options_.size) * dtype_size(table.dtype), '\0');
     append(table, text(table), zeros);
     constexpr float kOne = 1;
-    if (TensorInfo* scales = find(scales_of(name))) {
+    if (TensorInfo* scales = stored_.find(scales_of(name))) {
       append(*scales, text(*scales), {reinterpret_cast<const char*>(&kOne), sizeof(kOne)});
     }
   }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/convert/position_tables.h"
 
-#include <algorithm>
 #include <cstring>
 
 #include "edgewise/base/error.h"
@@ -9,16 +8,6 @@
 #include "edgewise/positions/position_formula.h"
 
 namespace edgewise {
-namespace {
-
-constexpr std::int64_t kComputedPositions = 1024;
-
-const TensorInfo* find_table(const StoredTensors& stored, std::string_view name) {
-  const auto found = std::ranges::find(stored.tensors, name, &TensorInfo::name);
-  return found == stored.tensors.end() ? nullptr : &*found;
-}
-
-}  // namespace
 
 std::vector<float> position_table(std::int64_t size, PositionKind kind, std::int64_t count, std::int64_t first) {
   const PositionFormula formula(size, kind);
@@ -42,9 +31,10 @@ bool is_position_table(const TensorInfo& table, std::int64_t size, PositionKind 
 
 std::int64_t choose_ctranslate2_positions(StoredTensors& stored, TransformerOptions& options,
                                           const std::string& where) {
+  constexpr std::int64_t kComputedPositions = 1024;
   std::int64_t count = kComputedPositions;
   for (const char* name : {kInputEncodings, kOutputEncodings}) {
-    const TensorInfo* table = find_table(stored, name);
+    const TensorInfo* table = stored.find(name);
     if (table == nullptr) continue;
     check(table->shape.size() == 2 && table->shape[1] == options.size,
           "{}: {} has shape [{}], needs rows of {} elements", where, quote(name), fmt::join(table->shape, ", "),
@@ -52,15 +42,15 @@ std::int64_t choose_ctranslate2_positions(StoredTensors& stored, TransformerOpti
     count = table->shape[0];
   }
   for (const char* name : {kInputEncodings, kOutputEncodings}) {
-    if (find_table(stored, name) != nullptr) continue;
+    if (stored.find(name) != nullptr) continue;
     const bool has_formula = options.size % 2 == 0 && options.size >= smallest_position_size(PositionKind::kFairseq);
     check(has_formula, "{} has no tensor {}, needs one, because CTranslate2 computes no positions of size {}", where,
           quote(name), options.size);
     // Position p of CTranslate2 is position p - 1 of fairseq.
     stored.add(name, {count, options.size}, position_table(options.size, PositionKind::kFairseq, count, -1));
   }
-  const TensorInfo& input = *find_table(stored, kInputEncodings);
-  const TensorInfo& output = *find_table(stored, kOutputEncodings);
+  const TensorInfo& input = *stored.find(kInputEncodings);
+  const TensorInfo& output = *stored.find(kOutputEncodings);
   check(input.shape == output.shape, "{}: {} has {} rows, needs the {} of {}", where, quote(kInputEncodings),
         input.shape[0], output.shape[0], quote(kOutputEncodings));
   for (const PositionKind kind :

@@ -50,6 +50,11 @@ std::string_view StoredTensors::keep(std::string bytes) {
   return *kept;
 }
 
+TensorInfo* StoredTensors::find(std::string_view name) {
+  const auto found = std::ranges::find(tensors, name, &TensorInfo::name);
+  return found == tensors.end() ? nullptr : &*found;
+}
+
 void StoredTensors::add(std::string name, std::vector<std::int64_t> shape, std::span<const float> elements) {
   const std::string_view bytes =
       keep(std::string(reinterpret_cast<const char*>(elements.data()), elements.size_bytes()));

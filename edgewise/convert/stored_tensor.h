@@ -25,6 +25,9 @@ struct StoredTensors {
   /// Stores the bytes and returns them.
   std::string_view keep(std::string bytes);
 
+  /// Returns null for a name that no tensor has.
+  TensorInfo* find(std::string_view name);
+
   /// Adds a tensor of F32 with these elements.
   void add(std::string name, std::vector<std::int64_t> shape, std::span<const float> elements);
 };

@@ -101,8 +101,7 @@ std::string_view strip_trailing_space(std::string_view text) {
   return text.substr(0, end);
 }
 
-std::string_view strip_space(std::string_view text) {
-  text = strip_trailing_space(text);
+std::string_view strip_leading_space(std::string_view text) {
   while (!text.empty()) {
     const CodePoint point = code_point_at(text, 0);
     if (point.size == 0 || !is_space(point.value)) break;
@@ -110,5 +109,7 @@ std::string_view strip_space(std::string_view text) {
   }
   return text;
 }
+
+std::string_view strip_space(std::string_view text) { return strip_leading_space(strip_trailing_space(text)); }
 
 }  // namespace edgewise

@@ -51,10 +51,9 @@ std::string upper_case(std::string_view text);
 /// Splits at runs of white space. Returns views of `text`.
 std::vector<std::string_view> split_words(std::string_view text);
 
-/// Returns the text without white space at its end.
+// Return the text without white space at its beginning, its end or both.
+std::string_view strip_leading_space(std::string_view text);
 std::string_view strip_trailing_space(std::string_view text);
-
-/// Returns the text without white space at its beginning and its end.
 std::string_view strip_space(std::string_view text);
 
 }  // namespace edgewise

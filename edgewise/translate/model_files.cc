@@ -10,7 +10,6 @@
 #include "edgewise/base/error.h"
 #include "edgewise/base/files/files.h"
 #include "edgewise/base/files/stored_parameters.h"
-#include "edgewise/base/sha256.h"
 #include "edgewise/base/utf8.h"
 
 namespace edgewise {

@@ -98,14 +98,6 @@ class TextPreparer {
     is_after_gap_ = false;
   }
 
-  static std::string_view strip_leading_space(std::string_view text) {
-    for (CodePoint point = text_point_at(text, 0); point.size > 0 && is_space(point.value);
-         point = text_point_at(text, 0)) {
-      text.remove_prefix(point.size);
-    }
-    return text;
-  }
-
   void add_span(const ProtectedSpan& span, const ByteRange& bytes, bool is_placeholder) {
     TakenSpan taken = {.bytes = std::string(text_.substr(bytes.begin, bytes.size())),
                        .offset = prepared_.size(),

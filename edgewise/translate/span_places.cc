@@ -281,10 +281,9 @@ std::vector<PlacedSpan> find_spans_of_part(std::span<const TakenSpan> spans, std
       end += text.size();
     }
     // The word in front of the span is the last one that ends before it.
-    const auto after =
-        std::ranges::lower_bound(words, end, {}, [](const OutputWord& word) { return word.bytes.begin; });
-    const auto at =
-        std::ranges::lower_bound(words, offset, {}, [](const OutputWord& word) { return word.bytes.begin; });
+    const auto begin_of = [](const OutputWord& word) { return word.bytes.begin; };
+    const auto after = std::ranges::lower_bound(words, end, {}, begin_of);
+    const auto at = std::ranges::lower_bound(words, offset, {}, begin_of);
     if (!placed.empty()) place.token = std::max(place.token, placed.back().token);
     place.before = at == words.begin() ? place.token : token_at(std::prev(at)->bytes.begin);
     place.after = after == words.end() ? tokens.size() : token_at(after->bytes.end);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <iterator>
 
+#include "edgewise/base/ascii.h"
 #include "edgewise/base/utf8.h"
 
 namespace edgewise {
@@ -22,15 +23,13 @@ constexpr NamedReference kNamedReferences[] = {
 
 constexpr std::size_t kMaxName = 32;
 
-bool is_digit_byte(char c) { return c >= '0' && c <= '9'; }
-bool is_name_byte(char c) { return is_digit_byte(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+bool is_name_byte(char c) { return is_digit_of_ascii(c) || is_letter_of_ascii(c); }
 
 /// Returns 16 for a character that is no hexadecimal digit.
 std::uint32_t digit_value(char c) {
-  if (is_digit_byte(c)) return static_cast<std::uint32_t>(c - '0');
-  if (c >= 'a' && c <= 'f') return static_cast<std::uint32_t>(c - 'a' + 10);
-  if (c >= 'A' && c <= 'F') return static_cast<std::uint32_t>(c - 'A' + 10);
-  return 16;
+  if (is_digit_of_ascii(c)) return static_cast<std::uint32_t>(c - '0');
+  const char letter = lower_ascii(c);
+  return letter >= 'a' && letter <= 'f' ? static_cast<std::uint32_t>(letter - 'a' + 10) : 16;
 }
 
 /// Returns the code point that a number from 0x80 to 0x9F has in windows-1252, where it is not a control character.
