@@ -115,7 +115,7 @@ std::vector<RestrictedToken> restricted_tokens(const SearchRules& rules, std::sp
   const auto may_repeat = [&](std::int64_t token) {
     return token == options.end_token && rules.conventions().repeats_end;
   };
-  std::map<std::int64_t, Restriction> restrictions;  // of several restrictions of a token, the first has effect
+  std::map<std::int64_t, Restriction> restrictions;  // the first of several restrictions of a token has effect
   const auto forbid = [&](std::int64_t token) {
     const bool is_last_resort = token == options.end_token && !rules.conventions().drops_stuck;
     restrictions.try_emplace(token, is_last_resort ? Restriction::kLastResort : Restriction::kForbidden);

@@ -179,7 +179,7 @@ void translate_text(Translator& translator, const TextSource& next, const TextSi
                     const std::function<void()>& interrupt) {
   const bool has_input_language = !options.languages.input.empty();
   TextDivider divider(make_splitter(options, has_input_language ? options.languages : translator.languages()));
-  std::vector<TextSentence> sentences;  // of a piece of the text
+  std::vector<TextSentence> sentences;  // the sentences of the last piece
   std::size_t index = 0;
   PendingSentences pending;
   SentenceJoiner joiner;

@@ -64,8 +64,8 @@ std::string header_of(const LookupFile& file) {
 /// Iterates over the lines of a file, without their line feeds.
 struct Lines {
   std::string_view rest;
-  std::string_view name;    // of the file
-  std::int64_t number = 0;  // of the last line
+  std::string_view name;    // the name of the file
+  std::int64_t number = 0;  // lines that next() has returned
 
   std::string_view next() {
     ++number;
