@@ -20,12 +20,10 @@ struct Neutral {
   double value;
 };
 
-constexpr Neutral kNeutralOfSides[] = {{"multi_query_attention", 0},
-                                       {"alibi", 0},
-                                       {"sliding_window", 0},
-                                       {"final_logit_softcapping", 0},
-                                       {"scale_outputs", 1}};
-constexpr Neutral kNeutralOfLayers[] = {{"multi_query", 0}, {"sliding_window", 0}};
+constexpr std::array kNeutralOfSides = {Neutral{"multi_query_attention", 0}, Neutral{"alibi", 0},
+                                        Neutral{"sliding_window", 0}, Neutral{"final_logit_softcapping", 0},
+                                        Neutral{"scale_outputs", 1}};
+constexpr std::array kNeutralOfLayers = {Neutral{"multi_query", 0}, Neutral{"sliding_window", 0}};
 constexpr std::array kWithoutEffect = {"embeddings_merge", "alignment_layer", "alignment_heads",
                                        "alibi_use_positive_positions", "scale_alibi"};
 constexpr std::array kSides = {"encoder", "decoder"};

@@ -19,8 +19,8 @@ namespace edgewise {
 //   plus the coverage penalty, which is at most 0.
 // - Guarantee: the result for a sentence is independent of the other sentences, the slot and the time of the search,
 //   provided that the scorer's results are. Samples depend on SearchOptions::seed and SearchInput::id.
-// - Threads: a search calls its scorer and its queue in the calling thread. Several searches may run at the
-//   same time, each with its own scorer, on one queue if it allows that.
+// - Threads: a search calls its scorer and its queue in the calling thread. Several searches may run at the same time,
+//   each with its own scorer, on one queue if it allows that.
 // - Cost: a step of the scorer for each token of an output, with at most `beam` rows for each sentence (in sampling,
 //   `n_best`). The tokens with which an output begins take one step together.
 // - Errors: Error for options, prefixes and scorers that do not fit. Exceptions of the scorer and the queue end it.
