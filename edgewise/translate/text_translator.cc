@@ -106,6 +106,7 @@ struct LinePlace {
 void append_sentence(AlignedTranslation& line, const LinePlace& place, std::string_view input,
                      const TextSentence& sentence) {
   AlignedTranslation part = {
+      .text = {},
       .input_tokens = {{0, input.size()}},
       .output_tokens = {{0, sentence.output.end - sentence.output.begin}},
       .alignment = {{0, 0}},
