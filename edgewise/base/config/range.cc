@@ -7,21 +7,9 @@
 #include <limits>
 
 namespace edgewise {
-namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-}  // namespace
-
-Range Range::or_infinite() const {
-  Range range = *this;
-  range.has_infinities_ = true;
-  return range;
-}
 
 bool Range::contains(double value) const {
-  if (std::isnan(value)) return false;
-  if (std::isinf(value)) return has_infinities_;
+  if (std::isnan(value) || (std::isinf(value) && !has_infinities_)) return false;
   const bool is_high_enough = !lower_ || value > lower_->value || (lower_->inclusive && value == lower_->value);
   const bool is_low_enough = !upper_ || value < upper_->value || (upper_->inclusive && value == upper_->value);
   return is_high_enough && is_low_enough;
@@ -29,12 +17,12 @@ bool Range::contains(double value) const {
 
 std::optional<double> Range::smallest() const {
   if (!lower_) return std::nullopt;
-  return lower_->inclusive ? lower_->value : std::nextafter(lower_->value, kInfinity);
+  return lower_->inclusive ? lower_->value : std::nextafter(lower_->value, std::numeric_limits<double>::infinity());
 }
 
 std::optional<double> Range::largest() const {
   if (!upper_) return std::nullopt;
-  return upper_->inclusive ? upper_->value : std::nextafter(upper_->value, -kInfinity);
+  return upper_->inclusive ? upper_->value : std::nextafter(upper_->value, -std::numeric_limits<double>::infinity());
 }
 
 std::string Range::text() const {

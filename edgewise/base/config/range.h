@@ -13,13 +13,13 @@ namespace edgewise {
 /// `at_least(0).below(1)` is the range from 0 to below 1. NaN is in no range.
 class Range {
  public:
-  Range at_least(double end) const { return {End{end, true}, upper_}; }
-  Range above(double end) const { return {End{end, false}, upper_}; }
-  Range at_most(double end) const { return {lower_, End{end, true}}; }
-  Range below(double end) const { return {lower_, End{end, false}}; }
+  Range at_least(double end) const { return {End{end, true}, upper_, has_infinities_}; }
+  Range above(double end) const { return {End{end, false}, upper_, has_infinities_}; }
+  Range at_most(double end) const { return {lower_, End{end, true}, has_infinities_}; }
+  Range below(double end) const { return {lower_, End{end, false}, has_infinities_}; }
 
-  /// Returns the range with both infinities added.
-  Range or_infinite() const;
+  /// Returns the range with an infinity added on each side that has no end.
+  Range or_infinite() const { return {lower_, upper_, true}; }
 
   bool contains(double value) const;
 
@@ -38,7 +38,8 @@ class Range {
     bool inclusive;
   };
 
-  Range(std::optional<End> lower, std::optional<End> upper) : lower_(lower), upper_(upper) {}
+  Range(std::optional<End> lower, std::optional<End> upper, bool has_infinities)
+      : lower_(lower), upper_(upper), has_infinities_(has_infinities) {}
 
   std::optional<End> lower_;
   std::optional<End> upper_;

@@ -13,6 +13,7 @@
 #include "edgewise/base/files/files.h"
 #include "edgewise/base/utf8.h"
 #include "tests/base/support.h"
+#include "tests/support/whole_files.h"
 
 namespace edgewise {
 namespace {
@@ -448,6 +449,18 @@ TEST(Range, ContainsNoInfinityUnlessItSaysSo) {
   EXPECT_TRUE(any_number().contains(kInfinity));
   EXPECT_TRUE(any_number().contains(-kInfinity));
   EXPECT_FALSE(any_number().contains(std::nan("")));
+}
+
+TEST(Range, KeepsTheInfinityOfTheSideWithoutAnEnd) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  for (const Range& range : {any_number().at_least(0), any_number().above(0), at_least(0).or_infinite()}) {
+    EXPECT_TRUE(range.contains(kInfinity));
+    EXPECT_FALSE(range.contains(-kInfinity));
+    EXPECT_FALSE(range.contains(-1));
+  }
+  EXPECT_TRUE(any_number().at_most(0).contains(-kInfinity));
+  EXPECT_TRUE(any_number().below(0).contains(-kInfinity));
+  EXPECT_FALSE(any_number().at_least(0).at_most(1).contains(kInfinity));
 }
 
 TEST(Range, ReturnsItsOutermostNumbers) {
