@@ -8,6 +8,7 @@
 #include "edgewise/base/files/files.h"
 #include "edgewise/base/memory.h"
 #include "tests/base/support.h"
+#include "tests/support/whole_files.h"
 
 namespace edgewise {
 namespace {

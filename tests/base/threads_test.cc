@@ -19,6 +19,7 @@
 #include "edgewise/base/files/files.h"
 #include "tests/base/support.h"
 #include "tests/support/forbid_threads.h"
+#include "tests/support/whole_files.h"
 
 namespace edgewise {
 namespace {

@@ -13,6 +13,7 @@
 #include "edgewise/convert/ctranslate2_model.h"
 #include "edgewise/convert/imported_model.h"
 #include "tests/base/support.h"
+#include "tests/support/whole_files.h"
 
 namespace edgewise {
 namespace {

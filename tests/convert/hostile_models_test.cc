@@ -16,6 +16,7 @@
 #include "tests/convert/marian_twin.h"
 #include "tests/convert/model_folders.h"
 #include "tests/convert/pickle_bytes.h"
+#include "tests/support/whole_files.h"
 
 namespace edgewise {
 namespace {

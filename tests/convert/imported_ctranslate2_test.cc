@@ -19,6 +19,7 @@
 #include "tests/base/support.h"
 #include "tests/convert/scored_case.h"
 #include "tests/convert/trainable_model.h"
+#include "tests/support/whole_files.h"
 
 namespace edgewise {
 namespace {

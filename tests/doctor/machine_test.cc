@@ -6,6 +6,7 @@
 
 #include "edgewise/base/files/files.h"
 #include "tests/base/support.h"
+#include "tests/support/whole_files.h"
 
 namespace edgewise {
 namespace {

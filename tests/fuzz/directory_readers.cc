@@ -7,6 +7,7 @@
 #include "tests/fuzz/archive.h"
 #include "tests/fuzz/check.h"
 #include "tests/fuzz/readers.h"
+#include "tests/support/whole_files.h"
 
 namespace edgewise::fuzz {
 

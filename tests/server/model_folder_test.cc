@@ -15,6 +15,7 @@
 #include "tests/base/support.h"
 #include "tests/server/copying_server.h"
 #include "tests/support/error_of.h"
+#include "tests/support/whole_files.h"
 
 namespace edgewise {
 namespace {

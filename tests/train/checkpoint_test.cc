@@ -17,6 +17,7 @@
 #include "edgewise/base/files/safetensors.h"
 #include "edgewise/nn/serialize.h"
 #include "tests/support/error_of.h"
+#include "tests/support/whole_files.h"
 #include "tests/train/file_size_limit.h"
 #include "tests/train/flat_training.h"
 #include "tests/train/run_folder.h"

@@ -11,6 +11,7 @@
 #include "edgewise/base/files/file_system.h"
 #include "edgewise/base/files/files.h"
 #include "edgewise/base/files/manifest.h"
+#include "tests/support/whole_files.h"
 #include "tests/train/run_folder.h"
 
 namespace edgewise {

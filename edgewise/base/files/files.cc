@@ -225,10 +225,4 @@ void AtomicFile::check_error(int error) const {
   check(error == 0, "{}: {}: {}; nothing was replaced", caller_, path_.string(), error_text(error));
 }
 
-void write_file_atomically(const fs::path& path, std::string_view bytes, std::string_view caller) {
-  AtomicFile file(path, caller);
-  file.write(bytes);
-  file.commit();
-}
-
 }  // namespace edgewise

@@ -106,8 +106,6 @@ bool path_exists(const std::filesystem::path& path, std::string_view caller);
 class AtomicFile {
  public:
   explicit AtomicFile(const std::filesystem::path& path, std::string_view caller = "write_file");
-  AtomicFile(const AtomicFile&) = delete;
-  AtomicFile& operator=(const AtomicFile&) = delete;
   /// Without a commit, removes the temporary file; the old file stays.
   ~AtomicFile();
 
@@ -126,9 +124,5 @@ class AtomicFile {
   std::optional<TemporaryPath> temporary_;
   std::optional<UnfinishedFile> registration_;  // registers `temporary_`
 };
-
-/// Replaces a file by `bytes` with an AtomicFile. After an error the old file stays, unless only the last sync failed.
-void write_file_atomically(const std::filesystem::path& path, std::string_view bytes,
-                           std::string_view caller = "write_file");
 
 }  // namespace edgewise

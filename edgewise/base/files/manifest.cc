@@ -31,24 +31,21 @@ ManifestEntry read_entry(JsonScanner& json) {
   json.read_object("a file's entry", [&](const std::string& key) {
     if (key == "name") {
       file.name = json.read_string("a file's name");
-      if (!is_plain_name(file.name)) {
-        json.fail_at_value(fmt::format("a file's name is {}, needs a plain one without folders", quote(file.name)));
-      }
+      json.check_value(is_plain_name(file.name), "a file's name is {}, needs a plain one without folders",
+                       quote(file.name));
     } else if (key == "size") {
       file.size = json.read_whole_number("a file's size");
       has_size = true;
     } else if (key == "sha256") {
       file.sha256 = json.read_string("a file's sha256");
-      if (!is_sha256(file.sha256)) {
-        json.fail_at_value(fmt::format("a file's sha256 is {}, needs 64 hexadecimal digits", quote(file.sha256)));
-      }
+      json.check_value(is_sha256(file.sha256), "a file's sha256 is {}, needs 64 hexadecimal digits",
+                       quote(file.sha256));
     } else {
       json.skip();
     }
   });
-  if (file.name.empty() || file.sha256.empty() || !has_size) {
-    json.fail_at_value("a file's entry ends here, needs name, size and sha256");
-  }
+  const bool is_whole = !file.name.empty() && !file.sha256.empty() && has_size;
+  json.check_value(is_whole, "a file's entry ends here, needs name, size and sha256");
   return file;
 }
 
@@ -57,9 +54,8 @@ std::vector<ManifestEntry> read_entries(JsonScanner& json) {
   std::set<std::string> names;
   json.read_array("files", [&] {
     files.push_back(read_entry(json));
-    if (!names.insert(files.back().name).second) {
-      json.fail_at_value(fmt::format("{} is listed twice, needs to be listed once", quote(files.back().name)));
-    }
+    const auto& [name, is_new] = names.insert(files.back().name);
+    json.check_value(is_new, "{} is listed twice, needs to be listed once", quote(*name));
   });
   return files;
 }
@@ -152,9 +148,8 @@ Manifest parse_manifest(std::string_view text, const std::string& where) {
       has_format = true;
     } else if (key == "tool") {
       manifest.tool = json.read_string("tool");
-      if (has_control_character(manifest.tool)) {
-        json.fail_at_value(fmt::format("tool is {}, needs no control characters", quote(manifest.tool)));
-      }
+      json.check_value(!has_control_character(manifest.tool), "tool is {}, needs no control characters",
+                       quote(manifest.tool));
     } else if (key == "files") {
       manifest.files = read_entries(json);
       has_files = true;
@@ -225,12 +220,6 @@ void ListedDirectory::check_size(const File& file) const {
 void ListedDirectory::check_sum(const File& file, const std::string& sum) const {
   check(sum == file.expected.sha256, "{}: {} has SHA-256 {}, needs {} as in {}; the file was altered, copy it again",
         caller_, file.file.path().string(), sum, file.expected.sha256, kManifestName);
-}
-
-Manifest verify_manifest(const std::filesystem::path& directory, std::string_view caller) {
-  const ListedDirectory files(directory, caller);
-  files.verify();
-  return files.manifest();
 }
 
 }  // namespace edgewise

@@ -83,7 +83,4 @@ class ListedDirectory {
   std::map<std::string, File, std::less<>> files_;
 };
 
-/// Compares the size and SHA-256 of every file that a directory's manifest.json lists, and returns the manifest.
-Manifest verify_manifest(const std::filesystem::path& directory, std::string_view caller = "verify_manifest");
-
 }  // namespace edgewise

@@ -22,6 +22,7 @@
 #include "tests/base/support.h"
 #include "tests/support/faulty_file_system.h"
 #include "tests/support/mounted_disk.h"
+#include "tests/support/whole_files.h"
 
 namespace edgewise {
 namespace {

@@ -14,6 +14,7 @@
 
 #include "edgewise/base/files/file_system.h"
 #include "tests/base/support.h"
+#include "tests/support/whole_files.h"
 
 namespace edgewise {
 namespace {

@@ -17,6 +17,7 @@
 #include "edgewise/base/files/manifest.h"
 #include "edgewise/base/sha256.h"
 #include "tests/base/support.h"
+#include "tests/support/whole_files.h"
 
 namespace edgewise {
 namespace {

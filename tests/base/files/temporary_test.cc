@@ -20,6 +20,7 @@
 #include "edgewise/base/files/manifest.h"
 #include "tests/base/support.h"
 #include "tests/support/faulty_file_system.h"
+#include "tests/support/whole_files.h"
 
 namespace edgewise {
 namespace {

@@ -15,6 +15,7 @@
 #include "edgewise/base/files/file_system.h"
 #include "edgewise/base/files/files.h"
 #include "tests/base/support.h"
+#include "tests/support/whole_files.h"
 
 namespace edgewise {
 namespace {
