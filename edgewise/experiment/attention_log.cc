@@ -42,10 +42,8 @@ Head read_head(JsonScanner& json) {
     json.read_array("a row", [&] { head.weights.push_back(static_cast<float>(json.read_number("a weight"))); });
     const std::size_t columns = head.weights.size() - before;
     if (head.shape.rows++ == 0) head.shape.columns = columns;
-    if (columns != head.shape.columns) {
-      json.fail_at_value(
-          fmt::format("a head has a row of {} weights, needs {} as in its first row", columns, head.shape.columns));
-    }
+    json.check_value(columns == head.shape.columns, "a head has a row of {} weights, needs {} as in its first row",
+                     columns, head.shape.columns);
   });
   return head;
 }
@@ -78,36 +76,31 @@ AttentionMaps read_maps(JsonScanner& json) {
       json.skip();
     }
   });
-  if (maps.num_layers() == 0 || maps.num_heads() == 0) json.fail_at_value("the maps have no head, need at least one");
+  json.check_value(maps.num_layers() > 0 && maps.num_heads() > 0, "the maps have no head, need at least one");
   for (const auto& layer : maps.weights) {
-    if (layer.size() != maps.num_heads()) {
-      json.fail_at_value(
-          fmt::format("the maps have a layer of {} heads, need {} as in the first", layer.size(), maps.num_heads()));
-    }
+    json.check_value(layer.size() == maps.num_heads(), "the maps have a layer of {} heads, need {} as in the first",
+                     layer.size(), maps.num_heads());
   }
   for (const HeadShape& shape : shapes) {
-    if (shape != HeadShape{maps.rows.size(), maps.columns.size()}) {
-      json.fail_at_value(fmt::format("the maps have a head of {} rows of {} weights, need {} rows of {}", shape.rows,
-                                     shape.columns, maps.rows.size(), maps.columns.size()));
-    }
+    json.check_value(shape == HeadShape{maps.rows.size(), maps.columns.size()},
+                     "the maps have a head of {} rows of {} weights, need {} rows of {}", shape.rows, shape.columns,
+                     maps.rows.size(), maps.columns.size());
   }
   return maps;
 }
 
 AttentionSnapshot read_snapshot(JsonScanner& json) {
-  AttentionSnapshot snapshot;
-  bool has_step = false;
+  AttentionSnapshot snapshot{.step = -1, .maps = {}};
   json.read_object("the line", [&](const std::string& key) {
     if (key == "step") {
       snapshot.step = read_count(json, key);
-      has_step = true;
     } else if (key == "maps") {
       json.read_array(key, [&] { snapshot.maps.push_back(read_maps(json)); });
     } else {
       json.skip();
     }
   });
-  if (!has_step) json.fail_at_value("the line has no step, needs one");
+  json.check_value(snapshot.step >= 0, "the line has no step, needs one");
   json.expect_end();
   return snapshot;
 }

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "edgewise/base/config/config.h"
@@ -12,7 +11,6 @@
 #include "edgewise/base/files/files.h"
 #include "edgewise/base/sorting.h"
 #include "edgewise/base/utf8.h"
-#include "edgewise/options/experiment.h"
 #include "edgewise/translate/model_files.h"
 
 namespace edgewise {
@@ -30,11 +28,9 @@ PonderHistogram read_histogram(JsonScanner& json, const std::string& name) {
   PonderHistogram histogram;
   json.read_object(name, [&](const std::string& steps) {
     std::int64_t number = 0;
-    const auto [end, error] = std::from_chars(steps.data(), steps.data() + steps.size(), number);
     const std::int64_t nodes = read_count(json, "a number of nodes");
-    if (error != std::errc() || end != steps.data() + steps.size() || std::to_string(number) != steps || number < 1) {
-      json.fail_at_value(fmt::format("{} has the key {}, needs a number of steps", name, quote(steps)));
-    }
+    json.check_value(parse_number(steps, at_least(1), number) && std::to_string(number) == steps,
+                     "{} has the key {}, needs a number of steps", name, quote(steps));
     histogram[number] = nodes;
   });
   return histogram;
@@ -68,8 +64,7 @@ void read_line(JsonScanner& json, const std::string& where, RunRecord& record) {
 }
 
 /// Sorts the entries by their step. Of several entries with the same step, keeps the last in the file.
-template <class Entries, class StepOf>
-void sort_by_step(Entries& entries, StepOf step_of) {
+void sort_by_step(auto& entries, auto step_of) {
   std::ranges::reverse(entries);
   std::ranges::stable_sort(entries, {}, step_of);
   const auto have_equal_steps = [step_of](const auto& a, const auto& b) { return a.*step_of == b.*step_of; };
@@ -83,8 +78,7 @@ void read_metrics(const fs::path& file, std::string_view caller, RunRecord& reco
   sort_by_step(record.ponder_steps, &ValidationSteps::step);
 }
 
-template <class Better>
-std::optional<std::pair<double, double>> best_of(const Points& points, Better better) {
+std::optional<std::pair<double, double>> best_of(const Points& points, auto better) {
   std::optional<std::pair<double, double>> best;
   for (const auto& point : points) {
     if (std::isfinite(point.second) && (!best || better(point.second, best->second))) best = point;
@@ -156,7 +150,7 @@ void for_each_json_line(const std::filesystem::path& file, std::string_view call
 std::int64_t read_count(JsonScanner& json, std::string_view what) {
   constexpr std::uint64_t kMost = std::uint64_t{1} << 53;
   const std::uint64_t count = json.read_whole_number(what);
-  if (count > kMost) json.fail_at_value(fmt::format("{} is {}, needs at most {}", what, count, kMost));
+  json.check_value(count <= kMost, "{} is {}, needs at most {}", what, count, kMost);
   return static_cast<std::int64_t>(count);
 }
 

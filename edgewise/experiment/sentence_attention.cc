@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <span>
 
 #include "edgewise/base/error.h"
@@ -66,8 +65,7 @@ std::optional<std::size_t> parse_map_index(const std::string& text, std::size_t 
                                            std::string_view caller) {
   if (text == kMeanMap) return std::nullopt;
   std::size_t index = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), index);
-  check(error == std::errc() && end == text.data() + text.size() && index < count,
+  check(parse_number(text, below(static_cast<double>(count)), index),
         "{}: {} is {}, needs a number from 0 to {}, or mean", caller, option, quote_unless_plain(text), count - 1);
   return index;
 }

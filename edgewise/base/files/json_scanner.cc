@@ -74,21 +74,12 @@ JsonScanner::JsonScanner(std::string_view text, std::string where, std::size_t f
 
 JsonKind JsonScanner::next_kind(std::string_view what) {
   begin_value(kValueStarts, what, "a value of JSON");
-  switch (text_[position_]) {
-    case '{':
-      return JsonKind::kObject;
-    case '[':
-      return JsonKind::kArray;
-    case '"':
-      return JsonKind::kString;
-    case 't':
-    case 'f':
-      return JsonKind::kBoolean;
-    case 'n':
-      return JsonKind::kNull;
-    default:
-      return JsonKind::kNumber;
-  }
+  const char first = text_[position_];
+  if (first == '{') return JsonKind::kObject;
+  if (first == '[') return JsonKind::kArray;
+  if (first == '"') return JsonKind::kString;
+  if (first == 't' || first == 'f') return JsonKind::kBoolean;
+  return first == 'n' ? JsonKind::kNull : JsonKind::kNumber;
 }
 
 void JsonScanner::read_object(std::string_view what, const std::function<void(const std::string& key)>& member) {
@@ -100,8 +91,8 @@ void JsonScanner::read_object(std::string_view what, const std::function<void(co
     begin_value("\"", "a key", "a string");
     const auto [key, is_new] = keys.insert(read_string_body());
     if (!is_new) fail_at_value(fmt::format("{} is there twice, needs to be there once", quote(*key)));
-    if (keys.size() > kMaxKeysOfObject)
-      fail_at_value(fmt::format("{1} has more than {0} keys, needs at most {0}", kMaxKeysOfObject, what));
+    check_value(keys.size() <= kMaxKeysOfObject, "{1} has more than {0} keys, needs at most {0}", kMaxKeysOfObject,
+                what);
     if (!consume(':')) fail_for_need("a colon");
     member(*key);
   } while (consume(','));
@@ -278,25 +269,17 @@ void JsonScanner::skip_nested(int depth) {
   if (depth == 0) fail_here(fmt::format("values are nested too deep, needs at most {} levels", kMaxDepth));
   begin_value(kValueStarts, "a value", "one of JSON");
   const auto rest = [this, depth](const auto&...) { skip_nested(depth - 1); };
-  switch (text_[position_]) {
-    case '{':
-      return read_object("a value", rest);
-    case '[':
-      return read_array("a value", rest);
-    case '"':
-      read_string_body();
-      return;
-    case 't':
-      return skip_word("true");
-    case 'f':
-      return skip_word("false");
-    case 'n':
-      return skip_word("null");
-    default:
-      if (const std::string_view number = read_number_text(); !is_number(number)) {
-        fail_at_value(fmt::format("a number is {}, needs the form of JSON, such as -1.5e3{}", shorten(number),
-                                  advice_on_number()));
-      }
+  const char first = text_[position_];
+  if (first == '{') return read_object("a value", rest);
+  if (first == '[') return read_array("a value", rest);
+  if (first == '"') return static_cast<void>(read_string_body());
+  if (first == 't') return skip_word("true");
+  if (first == 'f') return skip_word("false");
+  if (first == 'n') return skip_word("null");
+  const std::string_view number = read_number_text();
+  if (!is_number(number)) {
+    fail_at_value(
+        fmt::format("a number is {}, needs the form of JSON, such as -1.5e3{}", shorten(number), advice_on_number()));
   }
 }
 

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <fmt/format.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace edgewise {
 
@@ -54,6 +57,12 @@ class JsonScanner {
 
   /// Throws `<where>, byte <n>: <message>`, where n is the first byte of the last value.
   [[noreturn]] void fail_at_value(std::string_view message) const;
+
+  /// Calls fail_at_value unless `condition` holds. Formats the message only in that case.
+  template <typename... Args>
+  void check_value(bool condition, fmt::format_string<Args...> message, Args&&... args) const {
+    if (!condition) fail_at_value(fmt::format(message, std::forward<Args>(args)...));
+  }
 
  private:
   std::string_view advice_on_number() const;

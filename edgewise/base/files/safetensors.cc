@@ -48,13 +48,8 @@ class HeaderReader {
   HeaderReader(std::string_view header, const std::string& where) : where_(where), json_(header, where, kLengthBytes) {}
 
   void read() {
-    json_.read_object("the header", [this](const std::string& key) {
-      if (key == kMetadataKey) {
-        read_metadata();
-      } else {
-        read_entry(key);
-      }
-    });
+    json_.read_object("the header",
+                      [this](const std::string& key) { key == kMetadataKey ? read_metadata() : read_entry(key); });
     json_.expect_end();
   }
 
@@ -67,45 +62,34 @@ class HeaderReader {
     json_.read_object(kMetadataKey, [&](const std::string& key) {
       std::string value = json_.read_string(quote(key));
       bytes += key.size() + value.size();
-      if (bytes > kMaxMetadataBytes) {
-        json_.fail_at_value(fmt::format("{} has {} bytes, needs at most {}", kMetadataKey, bytes, kMaxMetadataBytes));
-      }
+      json_.check_value(bytes <= kMaxMetadataBytes, "{} has {} bytes, needs at most {}", kMetadataKey, bytes,
+                        kMaxMetadataBytes);
       metadata.emplace(key, std::move(value));
     });
   }
 
   void read_entry(const std::string& name) {
-    if (has_control_character(name)) {
-      json_.fail_at_value(fmt::format("a tensor is named {}, needs a name without control characters", quote(name)));
-    }
-    if (entries.size() == detail::kMaxTensors) {
-      json_.fail_at_value(fmt::format("the file has more than {0} tensors, needs at most {0}", detail::kMaxTensors));
-    }
     const std::string quoted = quote(name);
+    json_.check_value(!has_control_character(name), "a tensor is named {}, needs a name without control characters",
+                      quoted);
+    json_.check_value(entries.size() < detail::kMaxTensors, "the file has more than {0} tensors, needs at most {0}",
+                      detail::kMaxTensors);
     TensorEntry entry;
     entry.tensor.name = name;
-    bool has_dtype = false;
-    bool has_shape = false;
-    bool has_offsets = false;
+    std::vector<std::string_view> missing = {"dtype", "shape", "data_offsets"};
     json_.read_object(quoted, [&](const std::string& key) {
       if (key == "dtype") {
         entry.tensor.dtype = read_dtype(quoted);
-        has_dtype = true;
       } else if (key == "shape") {
         entry.tensor.shape = read_shape(quoted);
-        has_shape = true;
       } else if (key == "data_offsets") {
         std::tie(entry.begin, entry.end) = read_offsets(quoted);
-        has_offsets = true;
       } else {
         json_.skip();
       }
+      std::erase(missing, key);
     });
-    check(has_dtype && has_shape && has_offsets, "{}: {} has no {}, needs dtype, shape and data_offsets", where_,
-          quoted,
-          !has_dtype   ? "dtype"
-          : !has_shape ? "shape"
-                       : "data_offsets");
+    if (!missing.empty()) fail("{}: {} has no {}, needs dtype, shape and data_offsets", where_, quoted, missing[0]);
     check_size(entry, quoted);
     entries.push_back(std::move(entry));
   }
@@ -124,15 +108,11 @@ class HeaderReader {
   std::vector<std::int64_t> read_shape(const std::string& quoted) {
     std::vector<std::int64_t> shape;
     json_.read_array(fmt::format("the shape of {}", quoted), [&] {
-      if (shape.size() == detail::kMaxDimensions) {
-        json_.fail_at_value(
-            fmt::format("{0} has more than {1} dimensions, needs at most {1}", quoted, detail::kMaxDimensions));
-      }
+      json_.check_value(shape.size() < detail::kMaxDimensions, "{0} has more than {1} dimensions, needs at most {1}",
+                        quoted, detail::kMaxDimensions);
       const std::uint64_t dimension = json_.read_whole_number(fmt::format("dimension {} of {}", shape.size(), quoted));
-      if (dimension > detail::kMaxDimension) {
-        json_.fail_at_value(fmt::format("dimension {} of {} is {}, needs at most {}", shape.size(), quoted, dimension,
-                                        detail::kMaxDimension));
-      }
+      json_.check_value(dimension <= detail::kMaxDimension, "dimension {} of {} is {}, needs at most {}", shape.size(),
+                        quoted, dimension, detail::kMaxDimension);
       shape.push_back(static_cast<std::int64_t>(dimension));
     });
     return shape;
@@ -142,14 +122,12 @@ class HeaderReader {
     std::uint64_t offsets[2] = {};
     std::size_t count = 0;
     json_.read_array(fmt::format("the data_offsets of {}", quoted), [&] {
-      if (count == 2) json_.fail_at_value(fmt::format("{} has more than two data_offsets, needs two", quoted));
+      json_.check_value(count < 2, "{} has more than two data_offsets, needs two", quoted);
       offsets[count++] = json_.read_whole_number(fmt::format("a data offset of {}", quoted));
     });
-    if (count != 2) json_.fail_at_value(fmt::format("{} has fewer than two data_offsets, needs two", quoted));
-    if (offsets[1] < offsets[0]) {
-      json_.fail_at_value(
-          fmt::format("{} has data_offsets {} and {}, needs the end last", quoted, offsets[0], offsets[1]));
-    }
+    json_.check_value(count == 2, "{} has fewer than two data_offsets, needs two", quoted);
+    json_.check_value(offsets[0] <= offsets[1], "{} has data_offsets {} and {}, needs the end last", quoted, offsets[0],
+                      offsets[1]);
     return {offsets[0], offsets[1]};
   }
 
@@ -196,12 +174,6 @@ std::uint64_t read_header_size(std::span<const std::byte> bytes, const std::stri
 
 constexpr std::string_view kFunction = "serialize_safetensors";
 
-void check_name(std::string_view name) {
-  check(name != kMetadataKey, "{}: a tensor is named \"{}\", needs another name", kFunction, kMetadataKey);
-  check(!has_control_character(name), "{}: a tensor is named {}, needs UTF-8 without control characters", kFunction,
-        quote(name));
-}
-
 void check_shape_and_size(const TensorInfo& tensor) {
   const std::string what = fmt::format("{}: the size of {}", kFunction, quote(tensor.name));
   check(tensor.shape.size() <= detail::kMaxDimensions, "{}: {} has {} dimensions, needs at most {}", kFunction,
@@ -221,7 +193,9 @@ void check_tensors(std::span<const TensorInfo> tensors) {
         tensors.size(), detail::kMaxTensors);
   std::unordered_set<std::string_view> names;
   for (const TensorInfo& tensor : tensors) {
-    check_name(tensor.name);
+    check(tensor.name != kMetadataKey, "{}: a tensor is named \"{}\", needs another name", kFunction, kMetadataKey);
+    check(!has_control_character(tensor.name), "{}: a tensor is named {}, needs UTF-8 without control characters",
+          kFunction, quote(tensor.name));
     check_shape_and_size(tensor);
     check(names.insert(tensor.name).second, "{}: two tensors are named {}, needs a name for each", kFunction,
           quote(tensor.name));
