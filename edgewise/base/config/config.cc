@@ -43,37 +43,6 @@ std::string describe_value(const toml::node& node) {
   return "[" + text + "]";
 }
 
-bool assign_number(double& value, const toml::node& node, const Range& range) {
-  const auto number = node.value<double>();
-  if (!number || !(node.is_floating_point() || node.is_integer()) || !range.contains(*number)) return false;
-  value = *number + 0.0;  // turns -0.0 into 0.0
-  return true;
-}
-
-template <std::signed_integral Integer>
-bool assign_signed(Integer& value, const toml::node& node, const Range& range) {
-  const auto* number = node.as_integer();
-  if (number == nullptr || !std::in_range<Integer>(number->get())) return false;
-  if (!range.contains(static_cast<double>(number->get()))) return false;
-  value = static_cast<Integer>(number->get());
-  return true;
-}
-
-// Also accepts a string of digits, since TOML integers end at 2^63 - 1.
-bool assign_unsigned(std::uint64_t& value, const toml::node& node, const Range& range) {
-  if (const auto* text = node.as_string()) return parse_number(text->get(), range, value);
-  const auto* number = node.as_integer();
-  if (number == nullptr || number->get() < 0 || !range.contains(static_cast<double>(number->get()))) return false;
-  value = static_cast<std::uint64_t>(number->get());
-  return true;
-}
-
-bool assign_string(std::string& value, const toml::node& node) {
-  const auto* text = node.as_string();
-  if (text != nullptr) value = text->get();
-  return text != nullptr;
-}
-
 // Sets a field to a TOML value. Returns false if the field does not accept the value.
 struct Assign {
   const toml::node& node;
@@ -84,11 +53,31 @@ struct Assign {
     if (truth != nullptr) *value = truth->get();
     return truth != nullptr;
   }
-  bool operator()(int* value) const { return assign_signed(*value, node, range); }
-  bool operator()(std::int64_t* value) const { return assign_signed(*value, node, range); }
-  bool operator()(std::uint64_t* value) const { return assign_unsigned(*value, node, range); }
-  bool operator()(double* value) const { return assign_number(*value, node, range); }
-  bool operator()(std::string* value) const { return assign_string(*value, node); }
+
+  // A std::uint64_t may also be a string of digits, since TOML integers end at 2^63 - 1.
+  template <std::integral Integer>
+  bool operator()(Integer* value) const {
+    const auto* text = node.as_string();
+    if (text != nullptr && std::is_unsigned_v<Integer>) return parse_number(text->get(), range, *value);
+    const auto* number = node.as_integer();
+    if (number == nullptr || !std::in_range<Integer>(number->get())) return false;
+    if (!range.contains(static_cast<double>(number->get()))) return false;
+    *value = static_cast<Integer>(number->get());
+    return true;
+  }
+
+  bool operator()(double* value) const {
+    const auto number = node.value<double>();
+    if (!number || !(node.is_floating_point() || node.is_integer()) || !range.contains(*number)) return false;
+    *value = *number + 0.0;  // turns -0.0 into 0.0
+    return true;
+  }
+
+  bool operator()(std::string* value) const {
+    const auto* text = node.as_string();
+    if (text != nullptr) *value = text->get();
+    return text != nullptr;
+  }
 
   template <class Value>
   bool operator()(std::optional<Value>* value) const {
@@ -126,10 +115,8 @@ struct Assign {
 };
 
 const Field* find_field(const Section& section, std::string_view name) {
-  for (const Field& field : section) {
-    if (field.name == name) return &field;
-  }
-  return nullptr;
+  const auto found = std::ranges::find(section, name, &Field::name);
+  return found == section.end() ? nullptr : &*found;
 }
 
 // Collects the paths of all fields called `name`, in any section.
@@ -140,28 +127,6 @@ void collect_paths(const Section& section, const std::string& prefix, std::strin
     if (is_section(field)) collect_paths(std::get<Section>(field.value), prefix + field.name + ".", name, paths);
   }
 }
-
-// Reads TOML, and overrides from the command line (section.key=value), into the fields of one option struct.
-class Reader {
- public:
-  explicit Reader(const Section& root) : root_(root) {}
-
-  void read_text(std::string_view toml, std::string_view name) const;
-  void read_override(const std::string& text) const;
-
- private:
-  // Returns the position of a key for error texts.
-  using Locate = std::function<std::string(const toml::key&)>;
-
-  void read_section(const toml::table& table, const Section& section, const std::string& prefix,
-                    const Locate& locate) const;
-  void read_value(const toml::node& node, const Field& field, const std::string& path, const std::string& position,
-                  const Locate& locate_inside) const;
-  [[noreturn]] void fail_unknown(const Section& section, const std::string& prefix, std::string_view path,
-                                 const std::string& position) const;
-
-  const Section& root_;
-};
 
 constexpr std::size_t kMaxTextInError = 120;  // bytes of the user's text that an error repeats
 
@@ -192,63 +157,6 @@ std::string_view remove_preamble(std::string_view description) {
   return has_preamble ? description.substr(colon + 2) : description;
 }
 
-void Reader::read_text(std::string_view toml, std::string_view name) const {
-  check_utf8(toml, name);
-  check_key_depth(toml, name);
-  toml::table table;
-  try {
-    table = toml::parse(toml);
-  } catch (const toml::parse_error& error) {
-    fail("{}: the text is not TOML: {}", position_text(name, error.source().begin),
-         printable(remove_preamble(error.description()), kMaxTextInError));
-  }
-  read_section(table, root_, "", [name](const toml::key& key) { return position_text(name, key.source().begin); });
-}
-
-void Reader::read_section(const toml::table& table, const Section& section, const std::string& prefix,
-                          const Locate& locate) const {
-  // Sorts by position in the file, so that the reported error is the first one in the file.
-  std::vector<std::pair<const toml::key*, const toml::node*>> entries;
-  for (const auto& [key, node] : table) entries.emplace_back(&key, &node);
-  std::sort(entries.begin(), entries.end(), [](const auto& left, const auto& right) {
-    return left.first->source().begin < right.first->source().begin;
-  });
-  for (const auto& [key, node] : entries) {
-    const Field* field = find_field(section, key->str());
-    if (field == nullptr) fail_unknown(section, prefix, key->str(), locate(*key));
-    read_value(*node, *field, prefix + field->name, locate(*key), locate);
-  }
-}
-
-void Reader::read_value(const toml::node& node, const Field& field, const std::string& path,
-                        const std::string& position, const Locate& locate_inside) const {
-  if (is_section(field) && node.is_table()) {
-    read_section(*node.as_table(), std::get<Section>(field.value), path + ".", locate_inside);
-    return;
-  }
-  const bool is_assigned = std::visit(Assign{node, field.range}, field.value);
-  if (!is_assigned) fail("{}: {} is {}, needs {}", position, path, describe_value(node), requirement_text(field));
-}
-
-// Throws the error for `path`, whose first component is no field of `section`.
-void Reader::fail_unknown(const Section& section, const std::string& prefix, std::string_view path,
-                          const std::string& position) const {
-  const std::string_view name = path.substr(0, path.find('.'));
-  std::vector<std::string> names;
-  for (const Field& field : section) names.push_back(field.name);
-  std::vector<std::string> elsewhere;
-  collect_paths(root_, "", name, elsewhere);
-  const std::string unknown =
-      fmt::format("{}: {} is unknown", position, quote_unless_plain(prefix + std::string(path)));
-  if (const auto nearest = nearest_name(name, names)) {
-    const std::string path_after(path.substr(name.size()));
-    fail("{}; did you mean {}?", unknown, quote_unless_plain(prefix + *nearest + path_after));
-  }
-  if (!elsewhere.empty()) fail("{}; did you mean {}?", unknown, elsewhere.front());
-  for (std::string& known : names) known.insert(0, prefix);
-  fail("{}; known are {}", unknown, fmt::join(names, ", "));
-}
-
 // Parses the value of an override; the key of the result is "value". For a text field, a value without quotes is the
 // string itself. Any other value is TOML; if it is not valid TOML, it is an error if it begins with a quote or a
 // bracket, and else a string.
@@ -270,30 +178,99 @@ toml::table override_table(std::string_view value, bool is_text, const std::stri
   return toml::table{{"value", std::string(value)}};
 }
 
-void Reader::read_override(const std::string& text) const {
-  std::string position = fmt::format("--set {}", printable(text, kMaxTextInError));
-  const std::size_t equals = text.find('=');
-  check(equals != std::string::npos && equals > 0, "{}: no value is given, needs section.key=value", position);
-  std::string_view rest = std::string_view(text).substr(0, equals);
-  const Section* section = &root_;
-  std::string prefix;
-  while (true) {
-    const std::size_t dot = rest.find('.');
-    const std::string_view name = rest.substr(0, dot);
-    const Field* field = find_field(*section, name);
-    if (field == nullptr) fail_unknown(*section, prefix, rest, position);
-    if (dot == std::string_view::npos) {
-      const auto table = override_table(std::string_view(text).substr(equals + 1), is_text_field(*field), position);
-      read_value(*table.get("value"), *field, prefix + field->name, position,
-                 [&](const toml::key&) { return position; });
+// Reads TOML, and overrides from the command line (section.key=value), into the fields of one option struct.
+class Reader {
+ public:
+  explicit Reader(const Section& root) : root_(root) {}
+
+  void read_text(std::string_view toml, std::string_view name) const {
+    check_utf8(toml, name);
+    check_key_depth(toml, name);
+    toml::table table;
+    try {
+      table = toml::parse(toml);
+    } catch (const toml::parse_error& error) {
+      fail("{}: the text is not TOML: {}", position_text(name, error.source().begin),
+           printable(remove_preamble(error.description()), kMaxTextInError));
+    }
+    read_section(table, root_, "", [name](const toml::key& key) { return position_text(name, key.source().begin); });
+  }
+
+  void read_override(const std::string& text) const {
+    std::string position = fmt::format("--set {}", printable(text, kMaxTextInError));
+    const std::size_t equals = text.find('=');
+    check(equals != std::string::npos && equals > 0, "{}: no value is given, needs section.key=value", position);
+    std::string_view rest = std::string_view(text).substr(0, equals);
+    const Section* section = &root_;
+    std::string prefix;
+    while (true) {
+      const std::size_t dot = rest.find('.');
+      const std::string_view name = rest.substr(0, dot);
+      const Field* field = find_field(*section, name);
+      if (field == nullptr) fail_unknown(*section, prefix, rest, position);
+      if (dot == std::string_view::npos) {
+        const auto table = override_table(std::string_view(text).substr(equals + 1), is_text_field(*field), position);
+        read_value(*table.get("value"), *field, prefix + field->name, position,
+                   [&](const toml::key&) { return position; });
+        return;
+      }
+      check(is_section(*field), "{}: {}{} is no section, needs {}", position, prefix, name, requirement_text(*field));
+      section = &std::get<Section>(field->value);
+      prefix += field->name + ".";
+      rest.remove_prefix(dot + 1);
+    }
+  }
+
+ private:
+  // Returns the position of a key for error texts.
+  using Locate = std::function<std::string(const toml::key&)>;
+
+  void read_section(const toml::table& table, const Section& section, const std::string& prefix,
+                    const Locate& locate) const {
+    // Sorts by position in the file, so that the reported error is the first one in the file.
+    std::vector<std::pair<const toml::key*, const toml::node*>> entries;
+    for (const auto& [key, node] : table) entries.emplace_back(&key, &node);
+    std::sort(entries.begin(), entries.end(), [](const auto& left, const auto& right) {
+      return left.first->source().begin < right.first->source().begin;
+    });
+    for (const auto& [key, node] : entries) {
+      const Field* field = find_field(section, key->str());
+      if (field == nullptr) fail_unknown(section, prefix, key->str(), locate(*key));
+      read_value(*node, *field, prefix + field->name, locate(*key), locate);
+    }
+  }
+
+  void read_value(const toml::node& node, const Field& field, const std::string& path, const std::string& position,
+                  const Locate& locate_inside) const {
+    if (is_section(field) && node.is_table()) {
+      read_section(*node.as_table(), std::get<Section>(field.value), path + ".", locate_inside);
       return;
     }
-    check(is_section(*field), "{}: {}{} is no section, needs {}", position, prefix, name, requirement_text(*field));
-    section = &std::get<Section>(field->value);
-    prefix += field->name + ".";
-    rest.remove_prefix(dot + 1);
+    const bool is_assigned = std::visit(Assign{node, field.range}, field.value);
+    if (!is_assigned) fail("{}: {} is {}, needs {}", position, path, describe_value(node), requirement_text(field));
   }
-}
+
+  // Throws the error for `path`, whose first component is no field of `section`.
+  [[noreturn]] void fail_unknown(const Section& section, const std::string& prefix, std::string_view path,
+                                 const std::string& position) const {
+    const std::string_view name = path.substr(0, path.find('.'));
+    std::vector<std::string> names;
+    for (const Field& field : section) names.push_back(field.name);
+    std::vector<std::string> elsewhere;
+    collect_paths(root_, "", name, elsewhere);
+    const std::string unknown =
+        fmt::format("{}: {} is unknown", position, quote_unless_plain(prefix + std::string(path)));
+    if (const auto nearest = nearest_name(name, names)) {
+      const std::string path_after(path.substr(name.size()));
+      fail("{}; did you mean {}?", unknown, quote_unless_plain(prefix + *nearest + path_after));
+    }
+    if (!elsewhere.empty()) fail("{}; did you mean {}?", unknown, elsewhere.front());
+    for (std::string& known : names) known.insert(0, prefix);
+    fail("{}; known are {}", unknown, fmt::join(names, ", "));
+  }
+
+  const Section& root_;
+};
 
 }  // namespace
 

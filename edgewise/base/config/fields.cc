@@ -1,38 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/base/config/fields.h"
 
+#include <algorithm>
+
 #include "edgewise/base/config/field_text.h"
 
 namespace edgewise {
 namespace {
 
-bool contains_element(const Range& range, double value) { return range.contains(value); }
-bool contains_element(const Range& range, std::int64_t value) { return range.contains(static_cast<double>(value)); }
-bool contains_element(const Range& range, std::uint64_t value) { return range.contains(static_cast<double>(value)); }
-bool contains_element(const Range&, const std::string&) { return true; }
-
 // Whether a field's numbers are in its range.
 struct IsInRange {
   const Range& range;
 
-  bool operator()(const bool*) const { return true; }
-  bool operator()(const int* value) const { return contains_element(range, std::int64_t{*value}); }
-  bool operator()(const EnumValue&) const { return true; }
-  bool operator()(const Section&) const { return true; }
   template <class Value>
-  bool operator()(const Value* value) const {
-    return contains_element(range, *value);
+  bool operator()(const Value& value) const {
+    if constexpr (std::is_pointer_v<Value>) {
+      return (*this)(*value);
+    } else if constexpr (std::is_arithmetic_v<Value> && !std::is_same_v<Value, bool>) {
+      return range.contains(static_cast<double>(value));
+    } else {
+      return true;
+    }
   }
   template <class Value>
-  bool operator()(const std::optional<Value>* value) const {
-    return !*value || contains_element(range, **value);
+  bool operator()(const std::optional<Value>& value) const {
+    return !value || (*this)(*value);
   }
   template <class Element>
-  bool operator()(const std::vector<Element>* list) const {
-    for (const Element& element : *list) {
-      if (!contains_element(range, element)) return false;
-    }
-    return true;
+  bool operator()(const std::vector<Element>& list) const {
+    return std::ranges::all_of(list, *this);
   }
 };
 

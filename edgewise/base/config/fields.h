@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -9,7 +10,6 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
-#include <utility>
 #include <variant>
 #include <vector>
 
@@ -22,8 +22,7 @@
 //       double residual = 0.1;
 //       NormPlacement norm = NormPlacement::kPre;
 //
-//       template <class Self, class Field>
-//       static void list_fields(Self& self, Field&& field) {
+//       static void list_fields(auto& self, auto&& field) {
 //         field("residual", self.residual, "dropout rate of sublayer outputs", at_least(0).below(1));
 //         field("norm", self.norm, "layer normalisation before or after a sublayer");
 //       }
@@ -36,9 +35,7 @@ namespace edgewise {
 
 /// One entry of the array that `enum_names(Enum)` returns. Define that function in the namespace of the enum:
 ///
-///     inline constexpr auto enum_names(NormPlacement) {
-///       return std::array{EnumName{NormPlacement::kPre, "pre"}, …};
-///     }
+///     inline constexpr auto enum_names(NormPlacement) { return names_in_order<NormPlacement>("pre", "post"); }
 template <class Enum>
 struct EnumName {
   Enum value;
@@ -46,6 +43,13 @@ struct EnumName {
 };
 template <class Enum>
 EnumName(Enum, std::string_view) -> EnumName<Enum>;
+
+/// Returns the entries of an enum whose values are 0, 1, 2 and so on: one for each of them, in their order.
+template <class Enum, class... Names>
+constexpr std::array<EnumName<Enum>, sizeof...(Names)> names_in_order(Names... names) {
+  int next = 0;
+  return {{{static_cast<Enum>(next++), names}...}};
+}
 
 template <class Enum>
 concept NamedEnum = std::is_enum_v<Enum> && requires(Enum value) {
