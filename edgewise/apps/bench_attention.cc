@@ -75,15 +75,11 @@ void run_bench_attention(BenchAttentionCommand& command) {
 void add_bench_attention(CLI::App& bench) {
   auto command = std::make_shared<BenchAttentionCommand>();
   CLI::App* attention = bench.add_subcommand("attention", "Time attention and its backward pass over a relation");
-  attention
-      ->add_option("--case", command->options.which,
-                   "the relation: sentences (default), causal, small, window, random, long or long-causal")
-      ->transform(one_of<AttentionCase>());
+  add_choice(*attention, "--case", command->options.which,
+             "the relation: sentences (default), causal, small, window, random, long or long-causal");
   add_device_option(*attention, command->device);
-  attention
-      ->add_option("--precision", command->options.precision,
-                   "the number format of the tensors: fp32 (default) or bf16")
-      ->transform(one_of<Precision>());
+  add_choice(*attention, "--precision", command->options.precision,
+             "the number format of the tensors: fp32 (default) or bf16");
   add_number(*attention, "--repetitions", &command->options.repetitions,
              "the number of timed repetitions, whose median is printed, with --json also the mean; default 20",
              at_least(1).at_most(1e6));

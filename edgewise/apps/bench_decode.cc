@@ -99,12 +99,11 @@ void add_bench_decode(CLI::App& bench) {
   CLI::App* decode =
       bench.add_subcommand("decode", "Time decoding by the runtime, for sentences with the lengths of a corpus");
   CLI::Option* size =
-      decode->add_option("--size", options.size, "the size of a random model: tiny (default), small, base or big")
-          ->transform(one_of<ModelSize>());
+      add_choice(*decode, "--size", options.size, "the size of a random model: tiny (default), small, base or big");
   add_path(*decode, "--model", options.model, "a run or model directory, instead of a random model")->excludes(size);
   add_device_option(*decode, command->device);
-  decode->add_option("--precision", options.precision, "the number format of the weights: fp32 (default), bf16 or int8")
-      ->transform(one_of<RuntimePrecision>());
+  add_choice(*decode, "--precision", options.precision,
+             "the number format of the weights: fp32 (default), bf16 or int8");
   add_number(*decode, "--beam", &options.beam, "the number of hypotheses in the beam; 1: greedy search; default 4",
              range_of<SearchOptions>("beam"));
   add_number(*decode, "--batch", &options.batch, "the number of sentences that a worker decodes at a time; default 32",

@@ -96,12 +96,9 @@ void add_bench_train(CLI::App& bench) {
   auto command = std::make_shared<BenchTrainCommand>();
   CLI::App* train =
       bench.add_subcommand("train", "Time training steps, for sentence pairs with the lengths of a corpus");
-  train->add_option("--size", command->options.size, "the size of the model: tiny (default), small, base or big")
-      ->transform(one_of<ModelSize>());
-  train
-      ->add_option("--precision", command->options.precision,
-                   "the number format of linear layers and attention: fp32 (default) or bf16")
-      ->transform(one_of<Precision>());
+  add_choice(*train, "--size", command->options.size, "the size of the model: tiny (default), small, base or big");
+  add_choice(*train, "--precision", command->options.precision,
+             "the number format of linear layers and attention: fp32 (default) or bf16");
   add_path(*train, "--input", command->options.input, "a file of input sentences, one per line, which give the lengths")
       ->required();
   add_path(*train, "--output", command->options.output, "a file of output sentences, one for each input")->required();

@@ -38,8 +38,7 @@ void add_export(CLI::App& program) {
   auto command = std::make_shared<ExportCommand>();
   CLI::App* exporter = program.add_subcommand("export", "Convert a model into the files of another system");
   add_path(*exporter, "model", command->model, "run or model directory")->required();
-  exporter->add_option("--format", command->format, "the other system: ctranslate2, huggingface or marian")
-      ->transform(one_of<ExportFormat>())
+  add_choice(*exporter, "--format", command->format, "the other system: ctranslate2, huggingface or marian")
       ->option_text("NAME")
       ->required();
   add_path(*exporter, "--out", command->destination, "the directory to write")->required();

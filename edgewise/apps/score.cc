@@ -84,8 +84,7 @@ void add_score(CLI::App& program) {
   add_path(*score, "hypothesis", command->hypothesis,
            "the file of translations, one per line; default: standard input");
   add_path(*score, "--reference", command->reference, "the file of reference translations, one per line")->required();
-  score->add_option("--tokenize", command->tokenizer, "the tokenizer of BLEU: 13a (default), intl or none")
-      ->transform(one_of<BleuTokenizer>());
+  add_choice(*score, "--tokenize", command->tokenizer, "the tokenizer of BLEU: 13a (default), intl or none");
   score->add_flag("--lowercase", command->lower_case, "lower-case translations and references before scoring");
   add_number(*score, "--chrf-word-order", &command->word_order,
              "the longest word n-gram of chrF; 0: chrF (default), 2: chrF++", at_least(0).at_most(4));

@@ -35,8 +35,7 @@ constexpr std::array<std::int64_t, 128> kSentenceLengths = {
     23, 12, 25, 23, 24, 15, 20, 8,  25, 18, 16, 24, 13, 15, 11, 12, 11, 7,  25, 27, 14, 21, 8,  8,  27, 10,
     10, 7,  8,  28, 23, 27, 18, 28, 22, 14, 22, 13, 12, 27, 24, 19, 24, 14, 20, 21, 27, 26, 28, 17};
 
-template <class MakeSentence>
-Relation join_sentences(MakeSentence make) {
+Relation join_sentences(auto make) {
   std::vector<Relation> relations;
   relations.reserve(kSentenceLengths.size());
   for (const std::int64_t length : kSentenceLengths) relations.push_back(make(length));

@@ -3,7 +3,6 @@
 
 #include <c10/core/Device.h>
 
-#include <array>
 #include <cstdint>
 #include <string>
 
@@ -26,10 +25,7 @@ enum class AttentionCase {
 };
 
 inline constexpr auto enum_names(AttentionCase) {
-  return std::array{EnumName{AttentionCase::kSentences, "sentences"},   EnumName{AttentionCase::kCausal, "causal"},
-                    EnumName{AttentionCase::kSmall, "small"},           EnumName{AttentionCase::kWindow, "window"},
-                    EnumName{AttentionCase::kRandom, "random"},         EnumName{AttentionCase::kLong, "long"},
-                    EnumName{AttentionCase::kLongCausal, "long-causal"}};
+  return names_in_order<AttentionCase>("sentences", "causal", "small", "window", "random", "long", "long-causal");
 }
 
 struct AttentionWorkload {

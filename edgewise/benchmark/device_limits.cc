@@ -90,8 +90,7 @@ double memory_bandwidth_of_cpu() {
 }
 
 // Returns the seconds of the fastest of five calls, on a device that is idle before each of them.
-template <class Run>
-double fastest_seconds(at::Device device, Run run) {
+double fastest_seconds(at::Device device, auto run) {
   run();
   double best = 0.0;
   for (int repetition = 0; repetition < 5; ++repetition) {

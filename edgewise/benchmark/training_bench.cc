@@ -26,6 +26,14 @@ constexpr std::int64_t kVocabulary = 10'000;
 constexpr std::size_t kMaxPairs = 20'000;
 constexpr std::uint64_t kTrainingSeed = 1;
 
+struct ModelDimensions {
+  std::int64_t size, feed_forward, heads, layers;
+};
+
+// In the order of ModelSize.
+constexpr std::array<ModelDimensions, 4> kDimensions = {
+    {{128, 256, 4, 4}, {256, 1024, 4, 2}, {512, 2048, 8, 6}, {1024, 4096, 16, 6}}};
+
 /// Draws tokens other than padding. Small numbers are more frequent, as in text, so that the model can learn.
 std::vector<std::int64_t> random_tokens(std::size_t count, RandomStream& random) {
   std::vector<std::int64_t> tokens(count);
@@ -107,26 +115,11 @@ TransformerOptions bench_model_options(ModelSize size) {
   TransformerOptions options;
   options.input_vocabulary = options.output_vocabulary = kVocabulary;
   options.dropout = {.embedding = 0.0, .residual = 0.1, .attention = 0.1, .activation = 0.1};
-  const auto set = [&options](std::int64_t width, std::int64_t feed_forward, std::int64_t heads, std::int64_t layers) {
-    options.size = width;
-    options.feed_forward = feed_forward;
-    options.heads = heads;
-    options.encoder_layers = options.decoder_layers = layers;
-  };
-  switch (size) {
-    case ModelSize::kTiny:
-      set(128, 256, 4, 4);
-      break;
-    case ModelSize::kSmall:
-      set(256, 1024, 4, 2);
-      break;
-    case ModelSize::kBase:
-      set(512, 2048, 8, 6);
-      break;
-    case ModelSize::kBig:
-      set(1024, 4096, 16, 6);
-      break;
-  }
+  const ModelDimensions& dimensions = kDimensions.at(static_cast<std::size_t>(size));
+  options.size = dimensions.size;
+  options.feed_forward = dimensions.feed_forward;
+  options.heads = dimensions.heads;
+  options.encoder_layers = options.decoder_layers = dimensions.layers;
   return options;
 }
 

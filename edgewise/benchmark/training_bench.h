@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -16,10 +15,7 @@ namespace edgewise {
 
 enum class ModelSize { kTiny, kSmall, kBase, kBig };
 
-inline constexpr auto enum_names(ModelSize) {
-  return std::array{EnumName{ModelSize::kTiny, "tiny"}, EnumName{ModelSize::kSmall, "small"},
-                    EnumName{ModelSize::kBase, "base"}, EnumName{ModelSize::kBig, "big"}};
-}
+inline constexpr auto enum_names(ModelSize) { return names_in_order<ModelSize>("tiny", "small", "base", "big"); }
 
 struct TrainingBenchOptions {
   ModelSize size = ModelSize::kTiny;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
-
 #include "edgewise/base/config/fields.h"
 #include "edgewise/experiment/translation_model.h"
 #include "edgewise/translate/translation.h"
@@ -13,10 +11,7 @@ namespace edgewise {
 /// The kinds of attention, in the order of attention_maps.
 enum class AttentionKind { kEncoderSelf, kDecoderSelf, kCross };
 
-inline constexpr auto enum_names(AttentionKind) {
-  return std::array{EnumName{AttentionKind::kEncoderSelf, "encoder"}, EnumName{AttentionKind::kDecoderSelf, "decoder"},
-                    EnumName{AttentionKind::kCross, "cross"}};
-}
+inline constexpr auto enum_names(AttentionKind) { return names_in_order<AttentionKind>("encoder", "decoder", "cross"); }
 
 inline constexpr auto kCrossMaps = static_cast<std::size_t>(AttentionKind::kCross);
 

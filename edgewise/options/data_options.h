@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -16,17 +15,12 @@ namespace edgewise {
 /// Sources of sentence pairs: files, or a generator of letters (data/corpus.h).
 enum class DataTask { kText, kCopy, kReverse, kSort };
 
-inline constexpr auto enum_names(DataTask) {
-  return std::array{EnumName{DataTask::kText, "text"}, EnumName{DataTask::kCopy, "copy"},
-                    EnumName{DataTask::kReverse, "reverse"}, EnumName{DataTask::kSort, "sort"}};
-}
+inline constexpr auto enum_names(DataTask) { return names_in_order<DataTask>("text", "copy", "reverse", "sort"); }
 
 /// Treatment of training pairs with a sentence of more tokens than `max_length`.
 enum class LongSentences { kSkip, kTruncate };
 
-inline constexpr auto enum_names(LongSentences) {
-  return std::array{EnumName{LongSentences::kSkip, "skip"}, EnumName{LongSentences::kTruncate, "truncate"}};
-}
+inline constexpr auto enum_names(LongSentences) { return names_in_order<LongSentences>("skip", "truncate"); }
 
 struct DataOptions {
   DataTask task = DataTask::kText;
@@ -58,8 +52,7 @@ struct DataOptions {
   double length_deviation = 3.0;
   std::uint64_t seed = 1;
 
-  template <class Self, class Field>
-  static void list_fields(Self& self, Field&& field) {
+  static void list_fields(auto& self, auto&& field) {
     field("task", self.task,
           "text: sentence pairs from files; copy, reverse, sort: random letters, and an output that copies, reverses "
           "or sorts them");
@@ -123,8 +116,7 @@ inline void check_files(const DataOptions& options, std::string_view caller) {
 enum class TrainingPositions { kCounted, kShifted, kSpread };
 
 inline constexpr auto enum_names(TrainingPositions) {
-  return std::array{EnumName{TrainingPositions::kCounted, "counted"}, EnumName{TrainingPositions::kShifted, "shifted"},
-                    EnumName{TrainingPositions::kSpread, "spread"}};
+  return names_in_order<TrainingPositions>("counted", "shifted", "spread");
 }
 
 struct BatchOptions {
@@ -135,8 +127,7 @@ struct BatchOptions {
   TrainingPositions positions = TrainingPositions::kCounted;
   std::int64_t positions_below = 512;
 
-  template <class Self, class Field>
-  static void list_fields(Self& self, Field&& field) {
+  static void list_fields(auto& self, auto&& field) {
     field("tokens", self.tokens,
           "most tokens of a batch, on the side with more tokens; a longer pair is a batch by itself; 0: no limit",
           at_least(0).at_most(1e8));

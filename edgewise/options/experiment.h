@@ -25,8 +25,7 @@ struct VocabularySection : VocabularyOptions {
   double output_sampling = 0.0;
   std::int64_t sampling_best = 0;
 
-  template <class Self, class Field>
-  static void list_fields(Self& self, Field&& field) {
+  static void list_fields(auto& self, auto&& field) {
     VocabularyOptions::list_fields(self, field);
     field("shared", self.shared, "use one vocabulary for inputs and outputs, learned from both");
     field("file", self.file,
@@ -58,8 +57,7 @@ struct RecordedPairOptions {
   std::string input;
   std::string output;
 
-  template <class Self, class Field>
-  static void list_fields(Self& self, Field&& field) {
+  static void list_fields(auto& self, auto&& field) {
     field("input", self.input,
           "input sentence whose attention each validation saves to RUN/attention.jsonl, for `edgewise picture "
           "training`; empty: none");
@@ -77,8 +75,7 @@ struct Experiment {
   SearchOptions search;
   RecordedPairOptions recorded_pair;
 
-  template <class Self, class Field>
-  static void list_fields(Self& self, Field&& field) {
+  static void list_fields(auto& self, auto&& field) {
     field("data", self.data, "sentence pairs for training, validation and test");
     field("vocabulary", self.vocabulary, "how sentences are split into tokens");
     field("batch", self.batch, "how sentence pairs are grouped into batches");

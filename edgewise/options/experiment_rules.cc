@@ -160,20 +160,15 @@ void check_learned_positions(const Experiment& e, std::string_view caller) {
         e.batch.positions_below, count);
 }
 
-void check_batch(const Experiment& e, std::string_view caller) {
+void check_batch_and_update(const Experiment& e, std::string_view caller) {
   check(e.batch.tokens > 0 || e.batch.sentences > 0,
         "{}: batch.tokens and batch.sentences are 0, needs a limit; set batch.tokens or batch.sentences", caller);
-}
-
-void check_clipping(const TrainOptions& train, std::string_view caller) {
+  check_schedule(e.train, caller, "train.");
   constexpr double kSmallest = 1e-9;  // far below useful norms; the factor of a gradient stays a normal float
-  check(train.clip_norm == 0 || train.clip_norm >= kSmallest,
-        "{}: train.clip_norm is {}, needs at least {}, or 0 for no limit", caller, train.clip_norm, kSmallest);
-}
-
-void check_device(const TrainOptions& train, std::string_view caller) {
-  check(parse_device_name(train.device).has_value(), "{}: train.device is {}, {}", caller,
-        quote_unless_plain(train.device), kNeedsDeviceName);
+  check(e.train.clip_norm == 0 || e.train.clip_norm >= kSmallest,
+        "{}: train.clip_norm is {}, needs at least {}, or 0 for no limit", caller, e.train.clip_norm, kSmallest);
+  check(parse_device_name(e.train.device).has_value(), "{}: train.device is {}, {}", caller,
+        quote_unless_plain(e.train.device), kNeedsDeviceName);
 }
 
 void check_validation(const Experiment& e, std::string_view caller) {
@@ -261,10 +256,7 @@ void check_options(const Experiment& experiment, std::string_view caller) {
   check_vocabularies(experiment, caller);
   check_layer_options(experiment.model, caller, "model.");
   check_learned_positions(experiment, caller);
-  check_batch(experiment, caller);
-  check_schedule(experiment.train, caller, "train.");
-  check_clipping(experiment.train, caller);
-  check_device(experiment.train, caller);
+  check_batch_and_update(experiment, caller);
   check_validation(experiment, caller);
   check_search(experiment, caller);
 }

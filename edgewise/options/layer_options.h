@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 
@@ -14,33 +13,24 @@ namespace edgewise {
 /// Number format of matrix products in training. Stored parameters, norms, softmax and loss are always fp32.
 enum class Precision { kFp32, kBf16 };
 
-inline constexpr auto enum_names(Precision) {
-  return std::array{EnumName{Precision::kFp32, "fp32"}, EnumName{Precision::kBf16, "bf16"}};
-}
+inline constexpr auto enum_names(Precision) { return names_in_order<Precision>("fp32", "bf16"); }
 
 /// Number format of matrix products in translating. Without gradients, 8-bit integers are precise enough too.
 enum class RuntimePrecision { kFp32, kBf16, kInt8 };
 
-inline constexpr auto enum_names(RuntimePrecision) {
-  return std::array{EnumName{RuntimePrecision::kFp32, "fp32"}, EnumName{RuntimePrecision::kBf16, "bf16"},
-                    EnumName{RuntimePrecision::kInt8, "int8"}};
-}
+inline constexpr auto enum_names(RuntimePrecision) { return names_in_order<RuntimePrecision>("fp32", "bf16", "int8"); }
 
 /// Place of a sublayer's norm; nn/sublayer.h has the formulas.
 enum class NormPlacement { kPre, kPost };
 
-inline constexpr auto enum_names(NormPlacement) {
-  return std::array{EnumName{NormPlacement::kPre, "pre"}, EnumName{NormPlacement::kPost, "post"}};
-}
+inline constexpr auto enum_names(NormPlacement) { return names_in_order<NormPlacement>("pre", "post"); }
 
 enum class NormKind {
   kLayerNorm,  // (x - mean) / sqrt(variance + eps), variance with divisor n (Ba et al. 2016)
   kStdNorm,    // (x - mean) / (deviation + eps), deviation with divisor n - 1: the from-scratch document's Norm
 };
 
-inline constexpr auto enum_names(NormKind) {
-  return std::array{EnumName{NormKind::kLayerNorm, "layer_norm"}, EnumName{NormKind::kStdNorm, "std_norm"}};
-}
+inline constexpr auto enum_names(NormKind) { return names_in_order<NormKind>("layer_norm", "std_norm"); }
 
 /// Returns the norm for the kernels. Formula is kernels::NormFormula, a template parameter because options/ may not
 /// include kernels/.
@@ -56,10 +46,7 @@ enum class Activation {
   kSilu,  // x * sigmoid(x), also called swish
 };
 
-inline constexpr auto enum_names(Activation) {
-  return std::array{EnumName{Activation::kRelu, "relu"}, EnumName{Activation::kGelu, "gelu"},
-                    EnumName{Activation::kSilu, "silu"}};
-}
+inline constexpr auto enum_names(Activation) { return names_in_order<Activation>("relu", "gelu", "silu"); }
 
 /// Attention score of a query and a key.
 enum class ScoreKind {
@@ -67,18 +54,13 @@ enum class ScoreKind {
   kAdditive,  // <vector, tanh(query + key)> (Bahdanau et al. 2015)
 };
 
-inline constexpr auto enum_names(ScoreKind) {
-  return std::array{EnumName{ScoreKind::kDot, "dot"}, EnumName{ScoreKind::kAdditive, "additive"}};
-}
+inline constexpr auto enum_names(ScoreKind) { return names_in_order<ScoreKind>("dot", "additive"); }
 
 /// Kinds of position vectors: formulas, which positions/position_formula.h defines, and a trained table (kLearned).
 enum class PositionKind { kSinusoidal, kFromScratch, kHalves, kMarian, kFairseq, kLearned };
 
 inline constexpr auto enum_names(PositionKind) {
-  return std::array{
-      EnumName{PositionKind::kSinusoidal, "sinusoidal"}, EnumName{PositionKind::kFromScratch, "from_scratch"},
-      EnumName{PositionKind::kHalves, "halves"},         EnumName{PositionKind::kMarian, "marian"},
-      EnumName{PositionKind::kFairseq, "fairseq"},       EnumName{PositionKind::kLearned, "learned"}};
+  return names_in_order<PositionKind>("sinusoidal", "from_scratch", "halves", "marian", "fairseq", "learned");
 }
 
 constexpr bool has_formula(PositionKind kind) { return kind != PositionKind::kLearned; }
@@ -95,9 +77,7 @@ enum class Tying {
   kAll,     // input embedding too, which needs one vocabulary for both sides
 };
 
-inline constexpr auto enum_names(Tying) {
-  return std::array{EnumName{Tying::kNone, "none"}, EnumName{Tying::kOutput, "output"}, EnumName{Tying::kAll, "all"}};
-}
+inline constexpr auto enum_names(Tying) { return names_in_order<Tying>("none", "output", "all"); }
 
 /// Embedding of the token that begins outputs.
 enum class BeginEmbedding {
@@ -105,9 +85,7 @@ enum class BeginEmbedding {
   kZero,  // zeros, which training does not change, as in Marian
 };
 
-inline constexpr auto enum_names(BeginEmbedding) {
-  return std::array{EnumName{BeginEmbedding::kLearned, "learned"}, EnumName{BeginEmbedding::kZero, "zero"}};
-}
+inline constexpr auto enum_names(BeginEmbedding) { return names_in_order<BeginEmbedding>("learned", "zero"); }
 
 /// Initial values of token embeddings.
 enum class EmbeddingInit {
@@ -115,9 +93,7 @@ enum class EmbeddingInit {
   kNormal,  // normal with standard deviation 1 / sqrt(size), so that vectors have length about 1
 };
 
-inline constexpr auto enum_names(EmbeddingInit) {
-  return std::array{EnumName{EmbeddingInit::kXavier, "xavier"}, EnumName{EmbeddingInit::kNormal, "normal"}};
-}
+inline constexpr auto enum_names(EmbeddingInit) { return names_in_order<EmbeddingInit>("xavier", "normal"); }
 
 /// Dropout rates: shares of values that training sets to zero.
 struct DropoutRates {
@@ -127,8 +103,7 @@ struct DropoutRates {
   double activation = 0.1;
   double word = 0.0;
 
-  template <class Self, class Field>
-  static void list_fields(Self& self, Field&& field) {
+  static void list_fields(auto& self, auto&& field) {
     const Range share = at_least(0).at_most(0.999);
     field("embedding", self.embedding, "dropout rate of the sum of token embedding and position vector", share);
     field("residual", self.residual, "dropout rate of the output of each sublayer, before the residual sum", share);
@@ -153,8 +128,7 @@ struct LayerOptions {
   Activation activation = Activation::kRelu;
   DropoutRates dropout;
 
-  template <class Self, class Field>
-  static void list_fields(Self& self, Field&& field) {
+  static void list_fields(auto& self, auto&& field) {
     field("size", self.size, "size of a state vector (model dimension); a multiple of heads",
           at_least(1).at_most(65536));
     field("heads", self.heads, "number of heads of each attention layer", at_least(1).at_most(65536));

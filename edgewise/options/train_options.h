@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -15,12 +14,7 @@ namespace edgewise {
 enum class ScheduleKind { kConstant, kNoam, kInverseSqrt, kLinear, kCosine, kPlateau };
 
 inline constexpr auto enum_names(ScheduleKind) {
-  return std::array{EnumName{ScheduleKind::kConstant, "constant"},
-                    EnumName{ScheduleKind::kNoam, "noam"},
-                    EnumName{ScheduleKind::kInverseSqrt, "inverse_sqrt"},
-                    EnumName{ScheduleKind::kLinear, "linear"},
-                    EnumName{ScheduleKind::kCosine, "cosine"},
-                    EnumName{ScheduleKind::kPlateau, "plateau"}};
+  return names_in_order<ScheduleKind>("constant", "noam", "inverse_sqrt", "linear", "cosine", "plateau");
 }
 
 /// Metric that ranks validations. kAuto stands for BLEU if BLEU is measured; otherwise for the share of correct
@@ -28,25 +22,19 @@ inline constexpr auto enum_names(ScheduleKind) {
 enum class BestMetric { kAuto, kBleu, kSequences, kAccuracy, kLoss };
 
 inline constexpr auto enum_names(BestMetric) {
-  return std::array{EnumName{BestMetric::kAuto, "auto"}, EnumName{BestMetric::kBleu, "bleu"},
-                    EnumName{BestMetric::kSequences, "sequences"}, EnumName{BestMetric::kAccuracy, "accuracy"},
-                    EnumName{BestMetric::kLoss, "loss"}};
+  return names_in_order<BestMetric>("auto", "bleu", "sequences", "accuracy", "loss");
 }
 
 /// Reaction to a spike of the loss, in addition to a line in the metrics: kLog reports a warning; kStop ends the
 /// training with an Error.
 enum class SpikeReaction { kLog, kStop };
 
-inline constexpr auto enum_names(SpikeReaction) {
-  return std::array{EnumName{SpikeReaction::kLog, "log"}, EnumName{SpikeReaction::kStop, "stop"}};
-}
+inline constexpr auto enum_names(SpikeReaction) { return names_in_order<SpikeReaction>("log", "stop"); }
 
 /// Number format of the gradients that are summed over virtual ranks, and that processes send to each other.
 enum class GradientExchange { kFp32, kBf16 };
 
-inline constexpr auto enum_names(GradientExchange) {
-  return std::array{EnumName{GradientExchange::kFp32, "fp32"}, EnumName{GradientExchange::kBf16, "bf16"}};
-}
+inline constexpr auto enum_names(GradientExchange) { return names_in_order<GradientExchange>("fp32", "bf16"); }
 
 /// Options of training. A step is one update of the parameters.
 struct TrainOptions {
@@ -86,8 +74,7 @@ struct TrainOptions {
   SpikeReaction on_spike = SpikeReaction::kLog;
   std::uint64_t seed = 1;
 
-  template <class Self, class Field>
-  static void list_fields(Self& self, Field&& field) {
+  static void list_fields(auto& self, auto&& field) {
     field("steps", self.steps, "number of updates after which training ends; 0: no limit", at_least(0).at_most(1e12));
     field("epochs", self.epochs, "number of passes over the training pairs after which training ends; 0: no limit",
           at_least(0).at_most(1e6));

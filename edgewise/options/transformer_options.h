@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string_view>
 
@@ -16,8 +15,7 @@ namespace edgewise {
 enum class AdaptiveSides { kNone, kEncoderOnly, kDecoderOnly, kBoth };
 
 inline constexpr auto enum_names(AdaptiveSides) {
-  return std::array{EnumName{AdaptiveSides::kNone, "none"}, EnumName{AdaptiveSides::kEncoderOnly, "encoder"},
-                    EnumName{AdaptiveSides::kDecoderOnly, "decoder"}, EnumName{AdaptiveSides::kBoth, "both"}};
+  return names_in_order<AdaptiveSides>("none", "encoder", "decoder", "both");
 }
 
 constexpr bool encoder_adapts(AdaptiveSides side) {
@@ -33,9 +31,7 @@ enum class HaltedKeys {
   kDropped,  // not at all
 };
 
-inline constexpr auto enum_names(HaltedKeys) {
-  return std::array{EnumName{HaltedKeys::kFrozen, "frozen"}, EnumName{HaltedKeys::kDropped, "dropped"}};
-}
+inline constexpr auto enum_names(HaltedKeys) { return names_in_order<HaltedKeys>("frozen", "dropped"); }
 
 /// The transition function, which follows attention in each step (Dehghani et al. 2019, section 2.1).
 enum class Transition {
@@ -44,8 +40,7 @@ enum class Transition {
 };
 
 inline constexpr auto enum_names(Transition) {
-  return std::array{EnumName{Transition::kFeedForward, "feed_forward"},
-                    EnumName{Transition::kSeparableConvolution, "separable_convolution"}};
+  return names_in_order<Transition>("feed_forward", "separable_convolution");
 }
 
 /// Options of a Universal Transformer (Dehghani et al. 2019) with adaptive computation time (Graves 2016).
@@ -58,8 +53,7 @@ struct UniversalOptions {
   Transition transition = Transition::kFeedForward;
   std::int64_t filter_width = 3;
 
-  template <class Self, class Field>
-  static void list_fields(Self& self, Field&& field) {
+  static void list_fields(auto& self, auto&& field) {
     field("adaptive", self.adaptive,
           "sides with adaptive computation; nodes of the other sides take encoder_layers or decoder_layers steps");
     field("epsilon", self.epsilon, "a node halts once its halting probabilities sum to 1 - epsilon",
@@ -86,17 +80,13 @@ struct UniversalOptions {
 enum class TransformerPreset { kTutorial, kFromScratch, kChapter };
 
 inline constexpr auto enum_names(TransformerPreset) {
-  return std::array{EnumName{TransformerPreset::kTutorial, "tutorial"},
-                    EnumName{TransformerPreset::kFromScratch, "from_scratch"},
-                    EnumName{TransformerPreset::kChapter, "chapter"}};
+  return names_in_order<TransformerPreset>("tutorial", "from_scratch", "chapter");
 }
 
 /// A stack of different layers, or one layer that is applied repeatedly.
 enum class ModelKind { kTransformer, kUniversal };
 
-inline constexpr auto enum_names(ModelKind) {
-  return std::array{EnumName{ModelKind::kTransformer, "transformer"}, EnumName{ModelKind::kUniversal, "universal"}};
-}
+inline constexpr auto enum_names(ModelKind) { return names_in_order<ModelKind>("transformer", "universal"); }
 
 /// Returns "Transformer" or "Universal Transformer".
 constexpr std::string_view model_name(ModelKind kind) {
@@ -134,8 +124,7 @@ struct TransformerOptions : LayerOptions {
     return tying == Tying::kAll ? "input_embedding.weight" : "output_embedding.weight";
   }
 
-  template <class Self, class Field>
-  static void list_fields(Self& self, Field&& field) {
+  static void list_fields(auto& self, auto&& field) {
     field("preset", self.preset, "document whose choices are the defaults of the other model options");
     field("kind", self.kind, "transformer, or universal: one layer on each side, applied repeatedly");
     field("encoder_layers", self.encoder_layers,

@@ -139,10 +139,6 @@ void print_summary(const std::vector<TestResult>& results) {
   print_output("\n{} of {} tests are right, in {:.1f} s\n", num_right, results.size(), seconds);
 }
 
-std::string names_json(const std::vector<std::string>& names) {
-  return json_array(names, [](const std::string& name) { return quote_json(name); });
-}
-
 std::string optional_json(const std::optional<std::int64_t>& number) {
   return number ? std::to_string(*number) : "null";
 }
@@ -155,7 +151,7 @@ std::string report_json(const DoctorReport& report, const std::vector<TestResult
   return JsonObject()
       .add("edgewise", version())
       .add("processor", machine.processor)
-      .add_json("instructions", names_json(machine.instructions))
+      .add_json("instructions", json_array(machine.instructions, quote_json))
       .add_json("cores", JsonObject()
                              .add("machine", machine.cores)
                              .add("allowed", machine.allowed_cores)
@@ -170,14 +166,14 @@ std::string report_json(const DoctorReport& report, const std::vector<TestResult
       .add_json("kernels", JsonObject()
                                .add("in_force", kernels.instruction_set)
                                .add("is_forced", kernels.is_forced)
-                               .add_json("runnable", names_json(kernels.runnable))
+                               .add_json("runnable", json_array(kernels.runnable, quote_json))
                                .add("onednn", kernels.onednn)
                                .add("has_fast_bf16_training", kernels.has_fast_bf16_training)
                                .add("has_fast_bf16_translation", kernels.has_fast_bf16_translation)
                                .add("has_fast_int8", kernels.has_fast_int8)
                                .text())
       .add_json("libraries", libraries.text())
-      .add_json("notes", names_json(list_notes(report)))
+      .add_json("notes", json_array(list_notes(report), quote_json))
       .add_json("tests", json_array(results,
                                     [](const TestResult& result) {
                                       return JsonObject()
@@ -196,11 +192,7 @@ void run_doctor(const DoctorCommand& command) {
   const DoctorReport report = make_report(command);
   if (!command.is_json) print_machine(report);
   const std::vector<TestResult> results = run_tests(/*is_printed=*/!command.is_json);
-  if (command.is_json) {
-    print_output("{}\n", report_json(report, results));
-  } else {
-    print_summary(results);
-  }
+  command.is_json ? print_output("{}\n", report_json(report, results)) : print_summary(results);
   if (!are_right(results)) throw EarlyExit(kSelfTestFailed);
 }
 

@@ -35,8 +35,6 @@ EDGEWISE_BEFORE_LIBRARIES const char* skip(const char* text, const char* beginni
   return text;
 }
 
-EDGEWISE_BEFORE_LIBRARIES bool is_number_of_threads(long number) { return number >= 1 && number <= kMostThreads; }
-
 /// Whether a text has numbers of threads, with commas between them and spaces around them.
 EDGEWISE_BEFORE_LIBRARIES bool is_list_of_threads(const char* text) {
   while (true) {
@@ -44,7 +42,7 @@ EDGEWISE_BEFORE_LIBRARIES bool is_list_of_threads(const char* text) {
     long number = 0;
     while (*text >= '0' && *text <= '9' && number <= kMostThreads) number = 10 * number + (*text++ - '0');
     while (*text == ' ') ++text;
-    if (!is_number_of_threads(number) || (*text != ',' && *text != '\0')) return false;
+    if (number < 1 || number > kMostThreads || (*text != ',' && *text != '\0')) return false;
     if (*text++ == '\0') return true;
   }
 }

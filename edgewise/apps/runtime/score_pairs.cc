@@ -55,12 +55,9 @@ void add_score_pairs(CLI::App& program) {
   add_path(*score_pairs, "outputs", command->outputs, "a file of output sentences, one for each input")->required();
   add_path(*score_pairs, "--out", command->destination, "the file to write; default: standard output");
   add_translator_options(*score_pairs, command->settings);
-  score_pairs
-      ->add_option(
-          "--length-norm", command->length_norm,
-          "the divisor of a log-probability: none (default), average (the length), gnmt (GNMT's length penalty) or "
-          "power (a power of the length)")
-      ->transform(one_of<LengthNorm>());
+  add_choice(*score_pairs, "--length-norm", command->length_norm,
+             "the divisor of a log-probability: none (default), average (the length), gnmt (GNMT's length penalty) or "
+             "power (a power of the length)");
   score_pairs->add_flag("--alignments", command->format.has_alignments,
                         "print the aligned token pairs after each output, INPUT-OUTPUT from 0");
   score_pairs->add_flag("--json", command->format.is_json, "print one line of JSON for each pair");

@@ -5,8 +5,6 @@
 #include <utility>
 
 #include "edgewise/base/config/field_text.h"
-#include "edgewise/base/config/fields.h"
-#include "edgewise/base/error.h"
 #include "edgewise/base/threads.h"
 
 namespace edgewise {
@@ -133,10 +131,8 @@ void add_translator_options(CLI::App& command, TranslatorSettings& settings) {
       ->allow_extra_args(false)
       ->required();
   add_device_option(command, options.device);
-  command
-      .add_option("--precision", options.precision,
-                  "the number format of matrix products: fp32 (default), bf16 or int8")
-      ->transform(one_of<RuntimePrecision>());
+  add_choice(command, "--precision", options.precision,
+             "the number format of matrix products: fp32 (default), bf16 or int8");
   add_language(
       command, "--from", options.languages.input,
       "a multilingual model's name of the language of the inputs, such as eng_Latn; default: the model's config");

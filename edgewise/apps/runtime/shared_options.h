@@ -35,6 +35,12 @@ CLI::Validator one_of() {
   return CLI::Validator(replace_name_by_number, "");
 }
 
+/// Adds an option that takes the name of one of an enum's values.
+template <NamedEnum Enum>
+CLI::Option* add_choice(CLI::App& command, const std::string& names, Enum& value, const std::string& help) {
+  return command.add_option(names, value, help)->transform(one_of<Enum>());
+}
+
 /// Returns the name of a subcommand after the names of the commands that it belongs to: "edgewise bench train".
 std::string full_name(const CLI::App& command);
 

@@ -15,10 +15,7 @@ namespace {
 struct SearchSection {
   SearchOptions search;
 
-  template <class Self, class Field>
-  static void list_fields(Self& self, Field&& field) {
-    field("search", self.search, "how outputs are searched");
-  }
+  static void list_fields(auto& self, auto&& field) { field("search", self.search, "how outputs are searched"); }
 };
 
 SearchOptions search_options(const TranslateCommand& command, const SearchOptions& defaults) {
@@ -164,17 +161,13 @@ void make_translate_command(CLI::App& translate) {
   add_number(translate, "--max-input", &options.max_input,
              "the most tokens of an input; 0: no limit; default: the limit of training",
              range_of<DataOptions>("max_length"));
-  translate
-      .add_option("--long-inputs", options.long_inputs,
-                  "inputs above --max-input: split at sentence ends (split, default), or cut off (cut)")
-      ->transform(one_of<LongInputs>());
+  add_choice(translate, "--long-inputs", options.long_inputs,
+             "inputs above --max-input: split at sentence ends (split, default), or cut off (cut)");
   add_number(translate, "--max-line", &command->max_line,
              "the most bytes of an input line, whose rest is left out; default 0: a line above 64 MiB is an error",
              at_least(0).at_most(1 << 30));
-  translate
-      .add_option("--bad-text", command->bad_text,
-                  "lines that are not UTF-8: an error (stop, default), or U+FFFD for each bad byte (replace)")
-      ->transform(one_of<BadText>());
+  add_choice(translate, "--bad-text", command->bad_text,
+             "lines that are not UTF-8: an error (stop, default), or U+FFFD for each bad byte (replace)");
   translate.add_flag("--unknown", options.allow_unknown, "allow the token <unknown> in outputs");
   translate.add_flag_callback(
       "--no-protect", [command] { command->settings.options.protect = false; },
@@ -194,11 +187,9 @@ void make_translate_command(CLI::App& translate) {
       "--text-language", command->text.language,
       "the language of the text, by whose abbreviations it is split, such as de; default: --from or the "
       "model's input language, or else rules for most languages");
-  translate
-      .add_option("--line-breaks", command->text.line_breaks,
-                  "line breaks of the text: a line break ends a sentence (end, default), or is a space as in wrapped "
-                  "text, which an empty line or a list item ends (space)")
-      ->transform(one_of<LineBreaks>())
+  add_choice(translate, "--line-breaks", command->text.line_breaks,
+             "line breaks of the text: a line break ends a sentence (end, default), or is a space as in wrapped text, "
+             "which an empty line or a list item ends (space)")
       ->needs(text);
   CLI::Option* json = translate.add_flag("--json", command->format.is_json, "print one line of JSON for each sentence");
   translate

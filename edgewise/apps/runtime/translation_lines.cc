@@ -10,7 +10,6 @@
 #include "edgewise/base/files/json.h"
 #include "edgewise/translate/model_paths.h"
 #include "edgewise/translate/text_sentences.h"
-#include "edgewise/translate/translation.h"
 
 namespace edgewise {
 namespace {

@@ -24,9 +24,6 @@ class LineLog {
   /// Writes the lines that wait, and how many were lost since the last line.
   ~LineLog();
 
-  LineLog(const LineLog&) = delete;
-  LineLog& operator=(const LineLog&) = delete;
-
   /// Never waits for the reader: a line is lost while 4 MiB wait. A line `{"lost_lines": N}` tells how many lines were
   /// lost, by this or by a failure of `write`. Threads may call this at the same time.
   void add(std::string_view line);

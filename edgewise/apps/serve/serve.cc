@@ -146,14 +146,6 @@ class Reloads {
   std::vector<std::future<void>> running_;
 };
 
-/// Reports that the server is ready, reloads at each SIGHUP, and returns after SIGINT or SIGTERM.
-void wait_for_end(const TranslationServer& server, const ServerConfig& config, const SignalPipe& signals,
-                  Reloads& reloads) {
-  report("ready at " + address_of(config.http, server.port()));
-  notify_service_manager("READY=1");
-  while (signals.wait() == SIGHUP) reloads.start();
-}
-
 void run_server(const ServeCommand& command, const ServerConfig& config) {
   static StopRequest is_ending = false;
   SignalPipe signals;  // first, so that SIGHUP waits while the models are loaded
@@ -165,7 +157,9 @@ void run_server(const ServeCommand& command, const ServerConfig& config) {
   return_free_memory();
   Reloads reloads(server, command);
   signals.pass_end_signals();  // before the report, whose reader may send a signal at once
-  wait_for_end(server, config, signals, reloads);
+  report("ready at " + address_of(config.http, server.port()));
+  notify_service_manager("READY=1");
+  while (signals.wait() == SIGHUP) reloads.start();  // until SIGINT or SIGTERM
   notify_service_manager("STOPPING=1");
   report("ends after the running requests");
   const std::int64_t open_connections = server.drain();
