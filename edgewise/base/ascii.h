@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
+#include <vector>
 
 // The letters A to Z and the white space of formats in ASCII, such as HTML and HTTP. Other bytes, those of UTF-8 among
 // them, are unchanged.
@@ -42,6 +43,17 @@ inline std::string_view trim_ascii(std::string_view text) {
   constexpr std::string_view kSpace = " \t";
   const std::size_t begin = std::min(text.find_first_not_of(kSpace), text.size());
   return text.substr(begin, text.find_last_not_of(kSpace) + 1 - begin);
+}
+
+/// Returns the parts of a text between characters of `separators`, without empty parts.
+inline std::vector<std::string> split_ascii(std::string_view text, std::string_view separators) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = text.find_first_not_of(separators); begin != std::string_view::npos;) {
+    const std::size_t end = std::min(text.find_first_of(separators, begin), text.size());
+    parts.emplace_back(text.substr(begin, end - begin));
+    begin = text.find_first_not_of(separators, end);
+  }
+  return parts;
 }
 
 }  // namespace edgewise

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <span>
 
+#include "edgewise/base/ascii.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/sorting.h"
 #include "edgewise/experiment/translation_model.h"
@@ -23,20 +24,10 @@ struct Words {
   std::vector<std::int64_t> word_of_token;
 };
 
-std::vector<std::string> split_at_spaces(std::string_view sentence) {
-  std::vector<std::string> words;
-  for (std::size_t begin = sentence.find_first_not_of(' '); begin != std::string_view::npos;) {
-    const std::size_t end = std::min(sentence.find(' ', begin), sentence.size());
-    words.emplace_back(sentence.substr(begin, end - begin));
-    begin = sentence.find_first_not_of(' ', end);
-  }
-  return words;
-}
-
 /// Splits a sentence into words. Returns nullopt if encoding the words one by one does not give `tokens`.
 std::optional<Words> split_into_words(const Vocabulary& vocabulary, std::string_view sentence,
                                       std::span<const std::string> tokens) {
-  Words result{.words = split_at_spaces(sentence), .word_of_token = {}};
+  Words result{.words = split_ascii(sentence, " "), .word_of_token = {}};
   std::vector<std::string> word_tokens;
   for (std::size_t word = 0; word < result.words.size(); ++word) {
     for (const std::int64_t token : vocabulary.encode(result.words[word])) {
@@ -184,8 +175,8 @@ void read_gold_alignments(const std::string& file, std::int64_t first, Alignment
           pairs.inputs.size());
     const std::string where = fmt::format("{}: {}:{}", caller, reader.path(), reader.line_number());
     GoldAlignment gold = parse_gold_alignment(line, first, where);
-    const std::size_t inputs = split_at_spaces(pairs.inputs[pair]).size();
-    const std::size_t outputs = split_at_spaces(pairs.outputs[pair]).size();
+    const std::size_t inputs = split_ascii(pairs.inputs[pair], " ").size();
+    const std::size_t outputs = split_ascii(pairs.outputs[pair], " ").size();
     for (const WordLink& link : gold.possible) {
       check(link.input < static_cast<std::int64_t>(inputs) && link.output < static_cast<std::int64_t>(outputs),
             "{} has a link from word {} to word {}, the pair has {} and {} words", where, link.input + first,

@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "edgewise/base/ascii.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/escape_html.h"
 #include "edgewise/base/utf8.h"
@@ -57,27 +58,12 @@ PictureForms make_forms(Drawing value, std::string_view hint_text) {
   const auto page = [drawing, hint = escape_html(hint_text)] {
     const std::string body = fmt::format("<div class=\"lightable\">\n{}<output data-rest=\"{}\">{}</output>\n</div>\n",
                                          svg_at_full_size(draw(*drawing)), hint, hint);
-    return html_page({.title = drawing->title,
-                      .body = body,
-                      .style = std::string(page_file("graph.css")),
-                      .script = std::string(page_file("graph.js"))});
+    return html_page(
+        {.title = drawing->title, .body = body, .style = page_file("graph.css"), .script = page_file("graph.js")});
   };
   return {.html = page,
           .svg = [drawing] { return svg_file(draw(*drawing)); },
           .json = [drawing] { return json_of(*drawing); }};
-}
-
-std::vector<std::string> words_between_spaces(std::string_view sentence) {
-  std::vector<std::string> words;
-  std::string word;
-  for (const char c : std::string(sentence) + " ") {
-    if (c != ' ' && c != '\t') {
-      word += c;
-    } else if (!word.empty()) {
-      words.push_back(std::exchange(word, {}));
-    }
-  }
-  return words;
 }
 
 std::int64_t parse_length(std::string_view text, const std::string& lengths) {
@@ -134,8 +120,8 @@ GraphDrawing batch_drawing(const std::vector<std::string>& inputs, const std::ve
   std::vector<PairLengths> lengths;
   std::vector<std::vector<std::string>> words(2);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const std::vector<std::string> input = words_between_spaces(inputs[i]);
-    const std::vector<std::string> output = words_between_spaces(outputs[i]);
+    const std::vector<std::string> input = split_ascii(inputs[i], " \t");
+    const std::vector<std::string> output = split_ascii(outputs[i], " \t");
     words[0].insert(words[0].end(), input.begin(), input.end());
     words[1].insert(words[1].end(), output.begin(), output.end());
     lengths.push_back({std::ssize(input), std::ssize(output)});

@@ -188,10 +188,8 @@ std::string page_of(const Halting& halting) {
     body += "<h2>Ponder steps during training</h2>\n";
     body += player_html("Validation", draw_training_distributions(halting));
   }
-  return html_page({.title = "Halting",
-                    .body = body,
-                    .style = std::string(page_file("player.css")),
-                    .script = std::string(page_file("player.js"))});
+  return html_page(
+      {.title = "Halting", .body = body, .style = page_file("player.css"), .script = page_file("player.js")});
 }
 
 std::string svg_of(const Halting& halting) {
@@ -209,8 +207,8 @@ std::string json_of(const Halting& halting) {
     return JsonObject()
         .add("step", validation.step)
         .add("epoch", validation.epoch)
-        .add_json("input_steps", histogram_json(validation.encoder))
-        .add_json("output_steps", histogram_json(validation.decoder))
+        .add("input_steps", validation.encoder)
+        .add("output_steps", validation.decoder)
         .text();
   });
   return JsonObject()

@@ -81,8 +81,8 @@ std::string page_of(const Training& training) {
   }
   return html_page({.title = title_of(training.runs),
                     .body = body,
-                    .style = std::string(page_file("player.css")),
-                    .script = std::string(page_file("player.js"))});
+                    .style = page_file("player.css"),
+                    .script = page_file("player.js")});
 }
 
 std::string svg_of(const Training& training) {
@@ -167,7 +167,7 @@ std::string run_report_page(const std::string& run, const std::vector<std::strin
   return html_page({.title = "The run " + run,
                     .body = "<h2>Training</h2>\n" + charts_html({record}) + translations_section(inputs, outputs) +
                             attention_section(model, inputs, outputs),
-                    .style = std::string(kReportStyle)});
+                    .style = kReportStyle});
 }
 
 }  // namespace edgewise

@@ -20,8 +20,7 @@ using Runs = std::vector<RunRecord>;
 
 constexpr std::size_t kMaxCell = 4000;  // characters of a cell of the table
 
-template <class Text>
-void add_column(std::vector<ComparisonColumn>& columns, const std::string& name, const Runs& runs, Text text_of) {
+void add_column(std::vector<ComparisonColumn>& columns, const std::string& name, const Runs& runs, auto text_of) {
   ComparisonColumn column{.name = name, .cells = {}};
   for (const RunRecord& run : runs) column.cells.push_back(text_of(run));
   if (!std::ranges::all_of(column.cells, &std::string::empty)) columns.push_back(std::move(column));
@@ -48,9 +47,8 @@ std::string format_cell(double value, int digits) {
 
 using BestPoint = std::optional<std::pair<double, double>>;  // step and value
 
-template <class Best>
 void add_best(std::vector<ComparisonColumn>& columns, const std::string& name, const Runs& runs, double factor,
-              int digits, Best find_best) {
+              int digits, auto find_best) {
   const auto text = [&](const RunRecord& run) {
     const BestPoint best = find_best(run);
     return best ? format_cell(factor * best->second, digits) : std::string();
@@ -121,7 +119,7 @@ std::vector<ComparisonColumn> compare_runs(const Runs& runs) {
 
 std::string comparison_page(const Runs& runs) {
   const std::string title = runs.size() == 1 ? runs.front().name : fmt::format("{} runs", runs.size());
-  return html_page(title, html_table(compare_runs(runs)) + charts_html(runs));
+  return html_page({.title = title, .body = html_table(compare_runs(runs)) + charts_html(runs)});
 }
 
 std::vector<SvgPicture> charts_of(const Runs& runs) {

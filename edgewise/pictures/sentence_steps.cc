@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <utility>
-
 #include "edgewise/base/error.h"
 #include "edgewise/base/files/json.h"
 #include "edgewise/base/memory.h"
@@ -100,12 +98,6 @@ PonderHistogram ponder_histogram(const std::vector<SentenceSteps>& sentences, Si
   return histogram;
 }
 
-std::string histogram_json(const PonderHistogram& histogram) {
-  JsonObject json;
-  for (const auto& [step, count] : histogram) json.add(std::to_string(step), count);
-  return json.text();
-}
-
 std::string sentence_steps_json(const std::vector<SentenceSteps>& sentences) {
   const std::string list = json_array(sentences, [](const SentenceSteps& sentence) {
     return JsonObject()
@@ -115,8 +107,8 @@ std::string sentence_steps_json(const std::vector<SentenceSteps>& sentences) {
   });
   return JsonObject()
       .add_json("sentences", list)
-      .add_json("input_steps", histogram_json(ponder_histogram(sentences, &SentenceSteps::input)))
-      .add_json("output_steps", histogram_json(ponder_histogram(sentences, &SentenceSteps::output)))
+      .add("input_steps", ponder_histogram(sentences, &SentenceSteps::input))
+      .add("output_steps", ponder_histogram(sentences, &SentenceSteps::output))
       .text();
 }
 

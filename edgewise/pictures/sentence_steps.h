@@ -24,9 +24,6 @@ std::vector<SentenceSteps> count_ponder_steps(const TranslationModel& model, con
 PonderHistogram ponder_histogram(const std::vector<SentenceSteps>& sentences,
                                  std::vector<TokenSteps> SentenceSteps::*side);
 
-/// Returns {"2": 40, "3": 5}: the number of nodes for each number of steps.
-std::string histogram_json(const PonderHistogram& histogram);
-
 /// Returns one JSON object with the sentences and both histograms.
 std::string sentence_steps_json(const std::vector<SentenceSteps>& sentences);
 

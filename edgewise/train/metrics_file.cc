@@ -2,23 +2,12 @@
 #include "edgewise/train/metrics_file.h"
 
 #include <algorithm>
-#include <string>
 
 #include "edgewise/base/files/files.h"
 #include "edgewise/base/files/json.h"
 
 namespace edgewise {
 namespace {
-
-void add(JsonObject& json, std::string_view name, std::int64_t number) { json.add(name, number); }
-void add(JsonObject& json, std::string_view name, double number) { json.add(name, number); }
-
-/// Adds {"2": 40, "3": 5}, the format of `inspect --ponder --json`.
-void add(JsonObject& json, std::string_view name, const PonderHistogram& histogram) {
-  JsonObject counts;
-  for (const auto& [steps, nodes] : histogram) counts.add(std::to_string(steps), nodes);
-  json.add_json(name, counts.text());
-}
 
 /// Returns the size of the complete lines among the first `size` bytes of a file; 0 if there is no file. Reads from the
 /// end, because a file may be larger than memory.
@@ -68,7 +57,7 @@ void MetricsFile::append(std::int64_t step, std::int64_t epoch, const Values& va
   JsonObject json;
   json.add("step", step).add("epoch", epoch);
   for (const auto& [name, value] : values) {
-    std::visit([&json, key = name](const auto& number) { add(json, key, number); }, value);
+    std::visit([&json, key = name](const auto& number) { json.add(key, number); }, value);
   }
   file_.append(json.text() + "\n");
 }

@@ -15,13 +15,6 @@ namespace {
 constexpr double kCaptionHeight = 22;
 constexpr std::int64_t kFrameMilliseconds = 500;
 
-SvgPicture add_caption(const AnimationFrame& frame) {
-  SvgPicture picture = frame.picture;
-  picture.body += svg_text(picture.width / 2, picture.height + 14, frame.caption, "text-anchor=\"middle\"");
-  picture.height += kCaptionHeight;
-  return picture;
-}
-
 /// Gives all frames the greatest width and height, and adds their captions.
 std::vector<SvgPicture> equalise_sizes(std::span<const AnimationFrame> frames) {
   std::vector<SvgPicture> pictures;
@@ -31,10 +24,11 @@ std::vector<SvgPicture> equalise_sizes(std::span<const AnimationFrame> frames) {
     width = std::max(width, frame.picture.width);
     height = std::max(height, frame.picture.height);
   }
-  for (AnimationFrame frame : frames) {
-    frame.picture.width = width;
-    frame.picture.height = height;
-    pictures.push_back(add_caption(frame));
+  for (const AnimationFrame& frame : frames) {
+    SvgPicture& picture = pictures.emplace_back(frame.picture);
+    picture.body += svg_text(width / 2, height + 14, frame.caption, "text-anchor=\"middle\"");
+    picture.width = width;
+    picture.height = height + kCaptionHeight;
   }
   return pictures;
 }

@@ -41,8 +41,7 @@ constexpr std::string_view kBody = R"(<p class="pair"><span dir="auto">{}</span>
 )";
 
 /// Writes a JSON array without spaces, because pages have long arrays.
-template <class Items, class Text>
-std::string compact_json_array(const Items& items, Text text) {
+std::string compact_json_array(const auto& items, auto text) {
   std::vector<std::string> list;
   list.reserve(items.size());
   for (const auto& item : items) list.push_back(std::invoke(text, item));
@@ -57,9 +56,7 @@ std::string base64(const std::string& bytes) {
     for (std::size_t j = i; j < i + 3; ++j) {
       three = three << 8 | (j < bytes.size() ? static_cast<unsigned char>(bytes[j]) : 0U);
     }
-    for (std::size_t j = 0; j < 4; ++j) {
-      text += i + j <= bytes.size() ? kLetters[three >> (18 - 6 * j) & 63] : '=';
-    }
+    for (std::size_t j = 0; j < 4; ++j) text += i + j <= bytes.size() ? kLetters[three >> (18 - 6 * j) & 63] : '=';
   }
   return text;
 }
@@ -135,16 +132,12 @@ std::string alignment_json(const AlignmentReport& report, std::optional<std::siz
       .text();
 }
 
-std::string colours_json() {
-  return compact_json_array(make_colour_table(kNumColours),
-                            [](const Colour& colour) { return quote_json(hex(colour)); });
-}
-
 std::string page_data(const AttentionPage& page) {
   const AttentionMaps& first = page.maps[page.initial_maps];
   JsonObject json;  // a layer or head equal to the number of layers or heads selects the mean
   json.add_json("maps", compact_json_array(page.maps, maps_json))
-      .add_json("colours", colours_json())
+      .add_json("colours", compact_json_array(make_colour_table(kNumColours),
+                                              [](const Colour& colour) { return quote_json(hex(colour)); }))
       .add("kind", page.initial_maps)
       .add("layer", page.initial_map.layer.value_or(first.num_layers()))
       .add("head", page.initial_map.head.value_or(first.num_heads()));
@@ -162,8 +155,8 @@ std::string html_of(const AttentionPage& page) {
   return html_page({.title = page.title,
                     .body = fmt::format(kBody, escape_html(printable_token(page.input, kMaxToken)),
                                         escape_html(printable_token(page.output, kMaxToken)), svg_for_page(legend)),
-                    .style = std::string(page_file("attention.css")),
-                    .script = std::string(page_file("attention.js")),
+                    .style = page_file("attention.css"),
+                    .script = page_file("attention.js"),
                     .data = page_data(page)});
 }
 

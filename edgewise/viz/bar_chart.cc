@@ -87,9 +87,7 @@ std::string draw_bars(const BarChart& chart, const Axis& axis) {
           label_html(fmt::format("{}, {} {}", series.name, chart.categories[i], chart.x_title)), format_share(value));
       x += bar;
     }
-    if (i % stride == 0) {
-      svg += svg_text(middle, kHeight - kBottom + 14, chart.categories[i], "text-anchor=\"middle\"");
-    }
+    if (i % stride == 0) svg += svg_text(middle, kHeight - kBottom + 14, chart.categories[i], "text-anchor=\"middle\"");
   }
   return svg;
 }

@@ -137,11 +137,6 @@ std::string make_edge_path(const GraphLayout& layout, const RelationDrawing& rel
                      clockwise ? 1 : 0, x2, y2);
 }
 
-/// Returns the opacity of the edges of a graph, which falls with their number.
-double edge_opacity(std::int64_t num_edges) {
-  return std::clamp(4.0 / std::sqrt(static_cast<double>(num_edges)), 0.12, 0.8);
-}
-
 std::string draw_edges(const GraphDrawing& graph, const GraphLayout& layout, double opacity) {
   std::string svg;
   for (std::size_t i = 0; i < graph.relations.size(); ++i) {
@@ -233,13 +228,13 @@ std::string draw_legend(const GraphDrawing& graph, bool is_numbered, double y) {
 
 SvgPicture draw_nodes_and_edges(const GraphDrawing& graph, const GraphDrawing& whole) {
   const GraphLayout layout(whole);
+  const double opacity = std::clamp(4.0 / std::sqrt(static_cast<double>(whole.num_edges())), 0.12, 0.8);
   SvgPicture picture;
   picture.title = graph.title;
   picture.width = std::max(layout.width(), 2 * kMargin + label_width(graph.title) * kTitleScale);
   picture.height = layout.height() + kLineHeight * static_cast<double>(graph.relations.size()) + 12;
-  picture.body = svg_text(kMargin, 16, graph.title, "class=\"title\"") + "\n" +
-                 draw_edges(graph, layout, edge_opacity(whole.num_edges())) + draw_nodes(graph, layout) +
-                 draw_legend(graph, has_numbered_edges(graph, whole), layout.height() + 12);
+  picture.body = svg_text(kMargin, 16, graph.title, "class=\"title\"") + "\n" + draw_edges(graph, layout, opacity) +
+                 draw_nodes(graph, layout) + draw_legend(graph, has_numbered_edges(graph, whole), layout.height() + 12);
   return picture;
 }
 

@@ -71,10 +71,6 @@ std::string html_page(const HtmlPage& page) {
       drawing_style());
 }
 
-std::string html_page(std::string_view title, std::string_view body) {
-  return html_page({.title = std::string(title), .body = std::string(body)});
-}
-
 std::string_view page_file(std::string_view name) {
   const auto files = page_files();
   const auto found = std::ranges::find(files, name, &EmbeddedFile::name);

@@ -18,10 +18,7 @@ constexpr double kMaxPixels = 1e8;
 
 template <auto free>
 struct Deleter {
-  template <class T>
-  void operator()(T* object) const {
-    free(object);
-  }
+  void operator()(auto* object) const { free(object); }
 };
 
 using Surface = std::unique_ptr<cairo_surface_t, Deleter<cairo_surface_destroy>>;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "edgewise/base/escape_html.h"
 #include "edgewise/base/files/json.h"
@@ -20,17 +21,8 @@ constexpr double kMaxTokenWidth = 110;
 constexpr double kScoreWidth = 130;  // width of the score after an end token
 
 std::string_view name_of(HypothesisStatus status) {
-  switch (status) {
-    case HypothesisStatus::kKept:
-      return "kept";
-    case HypothesisStatus::kPruned:
-      return "cut";
-    case HypothesisStatus::kEnded:
-      return "ended";
-    case HypothesisStatus::kBest:
-      return "best";
-  }
-  return "";
+  constexpr std::array<std::string_view, 4> kNames = {"kept", "cut", "ended", "best"};  // in the order of the enum
+  return kNames.at(static_cast<std::size_t>(status));
 }
 
 /// The coordinates of the nodes. The path of the best output is a straight line; other branches are below it.

@@ -112,7 +112,7 @@ TEST(LineChart, IsEmptyWithoutPoints) {
 }
 
 TEST(HtmlPage, FetchesNothing) {
-  const std::string page = html_page("Runs & more", "<p>text</p>");
+  const std::string page = html_page({.title = "Runs & more", .body = "<p>text</p>"});
 
   EXPECT_THAT(page, HasSubstr("<title>Runs &amp; more</title>"));
   EXPECT_THAT(page, HasSubstr("prefers-color-scheme: dark"));

@@ -34,4 +34,10 @@ JsonObject& JsonObject::add_json(std::string_view key, std::string_view json) {
   return *this;
 }
 
+JsonObject& JsonObject::add(std::string_view key, const std::map<std::int64_t, std::int64_t>& counts) {
+  JsonObject members;
+  for (const auto& [number, count] : counts) members.add(std::to_string(number), count);
+  return add_json(key, members.text());
+}
+
 }  // namespace edgewise

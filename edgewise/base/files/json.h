@@ -2,6 +2,8 @@
 #pragma once
 
 #include <concepts>
+#include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -35,6 +37,9 @@ class JsonObject {
   JsonObject& add(std::string_view key, Whole value) {
     return add_json(key, std::to_string(value));
   }
+
+  /// Adds an object such as {"2": 40, "3": 5}.
+  JsonObject& add(std::string_view key, const std::map<std::int64_t, std::int64_t>& counts);
 
   /// Adds a value that is already JSON text.
   JsonObject& add_json(std::string_view key, std::string_view json);
