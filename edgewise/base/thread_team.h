@@ -3,6 +3,9 @@
 
 #include <memory>
 
+// The threads of parallel_for (threads.h), which gives each calling thread a team of its own. A call starts no thread
+// that exists already, and allocates no memory for the work.
+
 namespace edgewise {
 
 /// Work that is cut into parts: run(context, part) for each part in [0, num_parts). `run` must not throw.
@@ -21,8 +24,6 @@ struct PartedWork {
 class ThreadTeam {
  public:
   ThreadTeam();
-  ThreadTeam(const ThreadTeam&) = delete;
-  ThreadTeam& operator=(const ThreadTeam&) = delete;
 
   /// Stops and joins the helpers. After a fork, the child has no helpers and leaves their memory as it is.
   ~ThreadTeam();

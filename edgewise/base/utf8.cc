@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "edgewise/base/ascii.h"
+
 namespace edgewise {
 namespace {
 
@@ -57,17 +59,13 @@ constexpr CodePointRange kInvisible[] = {
     {0xE01F0, 0xE0FFF},  // unassigned
 };
 
-std::string escape_code_point(char32_t code_point) {
-  const auto number = static_cast<std::uint32_t>(code_point);
-  return number > 0xFFFF ? fmt::format("\\U{:08x}", number) : fmt::format("\\u{:04x}", number);
-}
-
 std::string escape(std::string_view bytes, CodePoint point) {
   if (point.size == 0) return fmt::format("\\x{:02x}", byte_at(bytes, 0));
   if (point.value == '\n') return "\\n";
   if (point.value == '\t') return "\\t";
-  if (is_control(point.value) || is_invisible(point.value)) return escape_code_point(point.value);
-  return std::string(bytes);
+  if (!is_control(point.value) && !is_invisible(point.value)) return std::string(bytes);
+  const auto number = static_cast<std::uint32_t>(point.value);
+  return number > 0xFFFF ? fmt::format("\\U{:08x}", number) : fmt::format("\\u{:04x}", number);
 }
 
 enum class Quotes { kKept, kEscaped };
@@ -197,10 +195,9 @@ std::string quote(std::string_view text) {
 }
 
 std::string quote_unless_plain(std::string_view text) {
-  const auto is_plain = [](unsigned char letter) {
-    const bool is_letter = (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z');
-    return is_letter || (letter >= '0' && letter <= '9') ||
-           std::string_view("+-._").find(static_cast<char>(letter)) != std::string_view::npos;
+  const auto is_plain = [](char letter) {
+    return is_letter_of_ascii(letter) || is_digit_of_ascii(letter) ||
+           std::string_view("+-._").find(letter) != std::string_view::npos;
   };
   return !text.empty() && text.size() <= kMaxQuoted && std::ranges::all_of(text, is_plain) ? std::string(text)
                                                                                            : quote(text);

@@ -15,8 +15,6 @@ class BatchPrefetcher {
  public:
   /// The stream must outlive the prefetcher.
   explicit BatchPrefetcher(BatchStream& stream);
-  BatchPrefetcher(const BatchPrefetcher&) = delete;
-  BatchPrefetcher& operator=(const BatchPrefetcher&) = delete;
   ~BatchPrefetcher();
 
   /// Returns the next batch, and waits until it is ready. Throws the errors of its preparation.

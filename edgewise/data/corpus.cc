@@ -5,7 +5,6 @@
 #include <cmath>
 #include <iterator>
 #include <numbers>
-#include <numeric>
 #include <string>
 #include <utility>
 

@@ -12,14 +12,9 @@
 #include "edgewise/base/threads.h"
 
 namespace edgewise {
-namespace {
-
-bool is_whole(double weight) { return weight == std::floor(weight); }
-
-}  // namespace
 
 std::int64_t count_repetitions(double weight, std::int64_t epoch, double draw) {
-  if (is_whole(weight)) return static_cast<std::int64_t>(weight);
+  if (weight == std::floor(weight)) return static_cast<std::int64_t>(weight);
   const auto up_to = [&](std::int64_t end) {
     return static_cast<std::int64_t>(std::floor(static_cast<double>(end) * weight + draw));
   };
@@ -74,8 +69,9 @@ std::vector<TokenPair> EncodedText::read(const Visit& visit, std::uint64_t seed,
 }
 
 bool EncodedText::is_same_every_epoch() const {
-  return !encoder_.options().has_sampling() &&
-         std::ranges::all_of(corpora_, [](const TrainingText& corpus) { return is_whole(corpus.weight); });
+  return !encoder_.options().has_sampling() && std::ranges::all_of(corpora_, [](const TrainingText& corpus) {
+    return corpus.weight == std::floor(corpus.weight);
+  });
 }
 
 std::uint64_t EncodedText::fingerprint() const {

@@ -207,9 +207,7 @@ EpochWindow load_window(const PairSource& source, const BatchOptions& options, s
                      .share = count_pairs(chosen) / count_pairs(visits),
                      .pairs = windows.size() == 1 ? std::move(all_pairs) : nullptr,
                      .batches = {}};
-  if (loaded.pairs == nullptr) {
-    loaded.pairs = std::make_shared<PackedPairs>(read_all(source, chosen, seed, epoch));
-  }
+  if (loaded.pairs == nullptr) loaded.pairs = std::make_shared<PackedPairs>(read_all(source, chosen, seed, epoch));
   loaded.batches = plan_batches(loaded.pairs->lengths(), options, stream_of(seed, epoch, 1 + window));
   return loaded;
 }

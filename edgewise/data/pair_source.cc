@@ -8,12 +8,6 @@
 #include "edgewise/base/random.h"
 
 namespace edgewise {
-namespace {
-
-// With at least this many visits in each share, the pairs of two shares differ by a few percent at most.
-constexpr std::int64_t kManyVisits = 32;
-
-}  // namespace
 
 void check_pairs(const char* caller, std::span<const TokenPair> pairs) {
   for (std::size_t i = 0; i < pairs.size(); ++i) {
@@ -68,6 +62,8 @@ SourceShare::SourceShare(std::shared_ptr<const PairSource> source, std::int64_t 
 }
 
 std::vector<Visit> SourceShare::visits() const {
+  // With at least this many visits in each share, the pairs of two shares differ by a few percent at most.
+  constexpr std::int64_t kManyVisits = 32;
   std::vector<Visit> all = source_->visits();
   const bool has_whole_visits = std::ssize(all) >= kManyVisits * count_;
   if (!has_whole_visits) {

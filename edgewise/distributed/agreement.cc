@@ -61,8 +61,7 @@ std::vector<std::size_t> pieces_of(std::size_t rank, std::size_t count, const Pr
 }
 
 /// Returns the results of this process. Throws StopException in all processes if one of them throws it.
-template <class Work>
-auto compute_own(ProcessGroup& processes, std::size_t count, const Work& work) {
+auto compute_own(ProcessGroup& processes, std::size_t count, const auto& work) {
   decltype(work({})) own;
   bool is_stopped = false;
   try {

@@ -15,9 +15,17 @@ namespace {
 
 constexpr int kWatchTag = std::numeric_limits<int>::max();
 
+/// Returns options of c10d with a limit of time and, for an exchange from or to one process, its rank `root`.
+template <class Options>
+Options make_options(std::chrono::milliseconds timeout, std::int64_t root = 0) {
+  Options options;
+  options.timeout = timeout;
+  if constexpr (requires { options.rootRank; }) options.rootRank = root;
+  return options;
+}
+
 /// Calls `function` with the rank of each other process.
-template <class Function>
-void for_each_peer(const c10d::Backend& backend, Function function) {
+void for_each_peer(const c10d::Backend& backend, auto function) {
   for (int rank = 0; rank < backend.getSize(); ++rank) {
     if (rank != backend.getRank()) function(rank);
   }
@@ -100,11 +108,7 @@ C10dProcessGroup::C10dProcessGroup(c10::intrusive_ptr<c10d::Backend> backend, st
 
 C10dProcessGroup::~C10dProcessGroup() {
   try {
-    if (watch_->failure().empty()) {
-      backend_->shutdown();
-    } else {
-      backend_->abort();
-    }
+    watch_->failure().empty() ? backend_->shutdown() : backend_->abort();
   } catch (const std::exception&) {  // another process has left meanwhile
   }
   // A thread of Gloo waits for the timeout of the exchange, and the destructor of the backend would wait for the
@@ -115,8 +119,7 @@ C10dProcessGroup::~C10dProcessGroup() {
 std::int64_t C10dProcessGroup::rank() const { return backend_->getRank(); }
 std::int64_t C10dProcessGroup::size() const { return backend_->getSize(); }
 
-template <class Function>
-auto C10dProcessGroup::translate(std::string_view caller, Function function) {
+auto C10dProcessGroup::translate(std::string_view caller, auto function) {
   try {
     return function();
   } catch (const std::exception& error) {
@@ -181,73 +184,58 @@ void C10dProcessGroup::wait_briefly(c10d::Work& work) const {
 }
 
 /// Begins an exchange unless its tensors are empty: c10d refuses them.
-template <class Function>
 std::unique_ptr<ProcessGroup::Pending> C10dProcessGroup::begin(std::string_view caller, const at::Tensor& tensor,
-                                                               Function function) {
+                                                               auto function) {
   WorkPointer work;
   if (tensor.numel() > 0) work = translate(caller, function);
   return std::make_unique<Exchange>(*this, caller, std::move(work));
 }
 
-template <class Function>
-void C10dProcessGroup::run(std::string_view caller, const at::Tensor& tensor, Function function) {
+void C10dProcessGroup::run(std::string_view caller, const at::Tensor& tensor, auto function) {
   begin(caller, tensor, function)->wait();
 }
 
 std::unique_ptr<ProcessGroup::Pending> C10dProcessGroup::begin_all_to_all(const at::Tensor& input,
                                                                           const at::Tensor& output) {
   return begin("all_to_all", input, [&] {
-    c10d::AllToAllOptions options;
-    options.timeout = timeout_;
     at::Tensor from = bytes_of(input);
     at::Tensor to = bytes_of(output);
     std::vector<std::int64_t> equal_parts;
-    return backend_->alltoall_base(to, from, equal_parts, equal_parts, options);
+    return backend_->alltoall_base(to, from, equal_parts, equal_parts, make_options<c10d::AllToAllOptions>(timeout_));
   });
 }
 
 std::unique_ptr<ProcessGroup::Pending> C10dProcessGroup::begin_all_gather(const at::Tensor& input,
                                                                           const at::Tensor& output) {
   return begin("all_gather", input, [&] {
-    c10d::AllgatherOptions options;
-    options.timeout = timeout_;
     at::Tensor from = bytes_of(input);
     at::Tensor to = bytes_of(output);
-    return backend_->_allgather_base(to, from, options);
+    return backend_->_allgather_base(to, from, make_options<c10d::AllgatherOptions>(timeout_));
   });
 }
 
 void C10dProcessGroup::broadcast(const at::Tensor& tensor, std::int64_t root) {
   run("broadcast", tensor, [&] {
-    c10d::BroadcastOptions options;
-    options.rootRank = root;
-    options.timeout = timeout_;
     std::vector<at::Tensor> tensors{bytes_of(tensor)};
-    return backend_->broadcast(tensors, options);
+    return backend_->broadcast(tensors, make_options<c10d::BroadcastOptions>(timeout_, root));
   });
 }
 
 void C10dProcessGroup::gather(const at::Tensor& input, const at::Tensor& output, std::int64_t root) {
   run("gather", input, [&] {
-    c10d::GatherOptions options;
-    options.rootRank = root;
-    options.timeout = timeout_;
     std::vector<at::Tensor> from{bytes_of(input)};
     std::vector<std::vector<at::Tensor>> to;
     if (rank() == root) to.push_back(parts_of(output, size()));
-    return backend_->gather(to, from, options);
+    return backend_->gather(to, from, make_options<c10d::GatherOptions>(timeout_, root));
   });
 }
 
 void C10dProcessGroup::scatter(const at::Tensor& input, const at::Tensor& output, std::int64_t root) {
   run("scatter", output, [&] {
-    c10d::ScatterOptions options;
-    options.rootRank = root;
-    options.timeout = timeout_;
     std::vector<std::vector<at::Tensor>> from;
     if (rank() == root) from.push_back(parts_of(input, size()));
     std::vector<at::Tensor> to{bytes_of(output)};
-    return backend_->scatter(to, from, options);
+    return backend_->scatter(to, from, make_options<c10d::ScatterOptions>(timeout_, root));
   });
 }
 

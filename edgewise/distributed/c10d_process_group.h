@@ -21,8 +21,6 @@ class PeerWatch {
  public:
   /// Posts the receives. All processes of the group construct this object. Throws an exception of c10d.
   explicit PeerWatch(c10::intrusive_ptr<c10d::Backend> gloo);
-  PeerWatch(const PeerWatch&) = delete;
-  PeerWatch& operator=(const PeerWatch&) = delete;
   /// Tells the other processes that this one leaves in order, unless the group has failed.
   ~PeerWatch();
 
@@ -76,12 +74,9 @@ class C10dProcessGroup : public ProcessGroup {
   class Exchange;
 
   /// Calls a function, and turns an exception of c10d into a LostProcessError.
-  template <class Function>
-  auto translate(std::string_view caller, Function function);
-  template <class Function>
-  std::unique_ptr<Pending> begin(std::string_view caller, const at::Tensor& tensor, Function function);
-  template <class Function>
-  void run(std::string_view caller, const at::Tensor& tensor, Function function);
+  auto translate(std::string_view caller, auto function);
+  std::unique_ptr<Pending> begin(std::string_view caller, const at::Tensor& tensor, auto function);
+  void run(std::string_view caller, const at::Tensor& tensor, auto function);
   void wait_for(c10d::Work& work) const;
   void wait_briefly(c10d::Work& work) const;
 

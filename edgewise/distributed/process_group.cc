@@ -2,6 +2,7 @@
 #include "edgewise/distributed/process_group.h"
 
 #include <ATen/ops/empty.h>
+#include <ATen/ops/full.h>
 
 #include <algorithm>
 #include <cstring>
@@ -55,8 +56,7 @@ ProcessGroup& single_process() {
 
 std::vector<std::string> all_gather_bytes(ProcessGroup& processes, const std::string& bytes) {
   if (processes.size() == 1) return {bytes};
-  const at::Tensor size = at::empty({1}, at::kLong);
-  *size.mutable_data_ptr<std::int64_t>() = std::ssize(bytes);
+  const at::Tensor size = at::full({1}, std::ssize(bytes), at::kLong);
   const at::Tensor sizes = at::empty({processes.size()}, at::kLong);
   processes.all_gather(size, sizes);
   const std::int64_t longest =
@@ -72,8 +72,7 @@ std::vector<std::string> all_gather_bytes(ProcessGroup& processes, const std::st
 
 std::string broadcast_bytes(ProcessGroup& processes, const std::string& bytes, std::int64_t root) {
   if (processes.size() == 1) return bytes;
-  const at::Tensor size = at::empty({1}, at::kLong);
-  *size.mutable_data_ptr<std::int64_t>() = std::ssize(bytes);
+  const at::Tensor size = at::full({1}, std::ssize(bytes), at::kLong);
   processes.broadcast(size, root);
   const std::int64_t count = *size.const_data_ptr<std::int64_t>();
   if (count == 0) return {};

@@ -108,9 +108,7 @@ int try_listen(const sockaddr* address, socklen_t size, FileDescriptor& listener
   const int on = 1;
   const int off = 0;
   ::setsockopt(listener.number(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-  if (address->sa_family == AF_INET6) {
-    ::setsockopt(listener.number(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
-  }
+  if (address->sa_family == AF_INET6) ::setsockopt(listener.number(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
   if (::bind(listener.number(), address, size) != 0) return errno;
   return ::listen(listener.number(), kWaitingConnections) == 0 ? 0 : errno;
 }

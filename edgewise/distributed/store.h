@@ -55,8 +55,6 @@ struct KeyValueStoreOptions {
 class KeyValueStore {
  public:
   explicit KeyValueStore(const KeyValueStoreOptions& options);
-  KeyValueStore(const KeyValueStore&) = delete;
-  KeyValueStore& operator=(const KeyValueStore&) = delete;
   ~KeyValueStore();
 
   void set(const std::string& key, const std::string& value);

@@ -115,15 +115,8 @@ class Comparison {
 /// Returns the largest allowed error of a token's log-probability, the mean over an output: at least five times the
 /// errors that rounding causes, which are 1e-6, 0.003 and 0.012.
 double allowed_error(RuntimePrecision precision) {
-  switch (precision) {
-    case RuntimePrecision::kFp32:
-      return 1e-5;
-    case RuntimePrecision::kBf16:
-      return 0.02;
-    case RuntimePrecision::kInt8:
-      return 0.06;
-  }
-  return 0;
+  if (precision == RuntimePrecision::kFp32) return 1e-5;
+  return precision == RuntimePrecision::kBf16 ? 0.02 : 0.06;
 }
 
 using Hypotheses = std::vector<std::vector<Hypothesis>>;

@@ -40,8 +40,6 @@ class PreparedRun {
  public:
   explicit PreparedRun(const std::filesystem::path& run)
       : run_(run), is_new_(!path_exists(run, "train")), lock_(std::in_place, run) {}
-  PreparedRun(const PreparedRun&) = delete;
-  PreparedRun& operator=(const PreparedRun&) = delete;
   ~PreparedRun() {
     if (!lock_ || !is_new_) return;
     std::error_code error;
@@ -56,11 +54,6 @@ class PreparedRun {
   bool is_new_;
   std::optional<RunLock> lock_;
 };
-
-void restore_run(const std::filesystem::path& run, RunObserver& observer) {
-  const std::string damage = restore_last(run);
-  if (!damage.empty()) observer.on_restore(damage);
-}
 
 /// Reads the vocabularies of the run's last checkpoint, after checking that the config describes its model.
 GivenVocabularies read_last_vocabularies(const Experiment& experiment, const std::filesystem::path& run) {
@@ -98,12 +91,6 @@ void require_training_memory(const TransformerOptions& model, const TrainOptions
                  "choose smaller values of model.size, model.feed_forward, the model's layers or batch.tokens");
 }
 
-VirtualRanks agree_on_ranks(const TrainOptions& options, ProcessGroup& processes) {
-  VirtualRanks ranks;
-  in_all_processes(processes, [&] { ranks = virtual_ranks_of(options, processes); });
-  return ranks;
-}
-
 /// The files with which a run begins, in process 0.
 struct RunStart {
   std::unique_ptr<PreparedRun> prepared;
@@ -122,7 +109,8 @@ RunStart read_start(const Experiment& experiment, const std::filesystem::path& r
   require_unlocked(run);
   if (!settings.is_resumed) require_no_run(run);
   start.prepared = std::make_unique<PreparedRun>(run);
-  if (settings.is_resumed) restore_run(run, observer);
+  const std::string damage = settings.is_resumed ? restore_last(run) : "";
+  if (!damage.empty()) observer.on_restore(damage);
   start.vocabularies = read_vocabularies_before(experiment, run, settings, start.model.get());
   return start;
 }
@@ -185,7 +173,8 @@ at::Device take_device(const Experiment& experiment, const TrainSettings& settin
 TrainResult train(const Experiment& experiment, const std::filesystem::path& run, const TrainSettings& settings,
                   RunObserver& observer, RunRequests& requests, ProcessGroup& processes) {
   const bool is_first = processes.rank() == 0;
-  const VirtualRanks ranks = agree_on_ranks(experiment.train, processes);
+  VirtualRanks ranks;
+  in_all_processes(processes, [&] { ranks = virtual_ranks_of(experiment.train, processes); });
   RunStart start;
   on_first_process(processes, [&] { start = read_start(experiment, run, settings, observer); });
   const at::Device device = take_device(experiment, settings, processes);

@@ -17,8 +17,7 @@ struct CheckpointScore {
   std::int64_t step = 0;
   Validation validation;
 
-  template <class Self, class Field>
-  static void list_fields(Self& self, Field&& field) {
+  static void list_fields(auto& self, auto&& field) {
     field("step", self.step, "training step of the model", at_least(0).at_most(1e18));
     field("validation", self.validation, "scores of this model");
   }

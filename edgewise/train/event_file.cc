@@ -30,13 +30,18 @@ constexpr std::array<std::uint32_t, 256> make_table() {
 
 constexpr std::array<std::uint32_t, 256> kTable = make_table();
 
-enum class Wire : std::uint32_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
+using Wire = WireField::Type;
 
 // Fields of Event, Summary and Summary.Value.
 constexpr std::uint32_t kStepField = 2;
 constexpr std::uint32_t kSummaryField = 5;
 constexpr std::uint32_t kValueField = 1;
 constexpr std::uint32_t kTagField = 1;
+
+template <typename Number>
+void append_number(std::string& to, Number value) {
+  for (std::size_t i = 0; i < sizeof(Number); ++i) to += static_cast<char>(value >> (8 * i) & 0xFF);
+}
 
 /// Serialises a message field by field.
 class EventMessage {
@@ -48,12 +53,12 @@ class EventMessage {
   }
   EventMessage& add_real(std::uint32_t field, double value) {
     append_key(field, Wire::kFixed64);
-    append_little_endian(std::bit_cast<std::uint64_t>(value));
+    append_number(text_, std::bit_cast<std::uint64_t>(value));
     return *this;
   }
   EventMessage& add_real(std::uint32_t field, float value) {
     append_key(field, Wire::kFixed32);
-    append_little_endian(std::bit_cast<std::uint32_t>(value));
+    append_number(text_, std::bit_cast<std::uint32_t>(value));
     return *this;
   }
   EventMessage& add_bytes(std::uint32_t field, std::string_view value) {
@@ -63,9 +68,9 @@ class EventMessage {
     return *this;
   }
   EventMessage& add_reals(std::uint32_t field, std::span<const double> values) {
-    EventMessage packed;
-    for (const double value : values) packed.append_little_endian(std::bit_cast<std::uint64_t>(value));
-    return add_bytes(field, packed.text_);
+    std::string packed;
+    for (const double value : values) append_number(packed, std::bit_cast<std::uint64_t>(value));
+    return add_bytes(field, packed);
   }
 
   const std::string& text() const { return text_; }
@@ -78,11 +83,6 @@ class EventMessage {
     text_ += static_cast<char>(value);
   }
 
-  template <typename Number>
-  void append_little_endian(Number value) {
-    for (std::size_t i = 0; i < sizeof(Number); ++i) text_ += static_cast<char>(value >> (8 * i) & 0xFF);
-  }
-
   std::string text_;
 };
 
@@ -91,9 +91,6 @@ EventMessage begin_event() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   return EventMessage().add_real(1, std::chrono::duration<double>(now).count());
 }
-
-/// Returns the event with which a file begins.
-std::string version_event() { return begin_event().add_bytes(3, "brain.Event:2").text(); }
 
 /// Returns the event that makes TensorBoard discard all earlier events of `first_step` and later steps.
 std::string restart_event(std::int64_t first_step) {
@@ -137,11 +134,6 @@ constexpr std::size_t kTail = 4;   // bytes of a record after the event: the che
 std::uint32_t masked_crc(std::string_view bytes) {
   const std::uint32_t crc = crc32c(bytes);
   return (crc >> 15 | crc << 17) + 0xA282EAD8;
-}
-
-template <typename Number>
-void append_number(std::string& to, Number value) {
-  for (std::size_t i = 0; i < sizeof(Number); ++i) to += static_cast<char>(value >> (8 * i) & 0xFF);
 }
 
 std::uint64_t number_at(std::string_view bytes, std::size_t size) {
@@ -263,7 +255,7 @@ void EventSummary::add_text(std::string_view tag, std::string_view markdown) {
 
 EventFile::EventFile(const fs::path& run, const StartReport& start) : file_(open_file(run, start)) {
   const bool is_new = file_.size() == 0;  // an earlier process may have ended at the step at which it had begun
-  if (is_new) file_.append(make_record(version_event()));
+  if (is_new) file_.append(make_record(begin_event().add_bytes(3, "brain.Event:2").text()));
   if (start.step > 0) file_.append(make_record(restart_event(first_discarded_step(start))));
 }
 

@@ -34,8 +34,7 @@ class CallHook : public torch::autograd::FunctionPostHook {
 };
 
 /// Calls fn with the views of tensors of equal size, on several threads.
-template <class Fn>
-void for_each_part(const std::vector<at::Tensor>& tensors, Fn&& fn) {
+void for_each_part(const std::vector<at::Tensor>& tensors, auto fn) {
   parallel_parts(split_tensors({tensors.front()}), [&](std::span<const TensorPart> parts) {
     for (const TensorPart& part : parts) {
       std::vector<at::Tensor> views;
@@ -112,9 +111,7 @@ void GradientSum::end_virtual_rank() {
   const at::Tensor& gradients = parameters_.gradients();
   round_summand(gradients, 1);
   std::size_t level = 0;
-  for (; ((num_ended_ >> level) & 1) != 0; ++level) {
-    add_summand(gradients, sums_[level], std::int64_t{2} << level);
-  }
+  for (; ((num_ended_ >> level) & 1) != 0; ++level) add_summand(gradients, sums_[level], std::int64_t{2} << level);
   if (level == sums_.size()) sums_.push_back(at::empty_like(gradients));
   for_each_part({gradients, sums_[level]}, [](const std::vector<at::Tensor>& parts) {
     parts[1].copy_(parts[0]);

@@ -74,29 +74,26 @@ class Observers : public TrainObserver {
   /// The observers must outlive this object.
   explicit Observers(std::vector<TrainObserver*> observers) : observers_(std::move(observers)) {}
 
-  void on_begin(const StartReport& start) override {
-    for (TrainObserver* observer : observers_) observer->on_begin(start);
-  }
-  void on_step(const StepReport& report) override {
-    for (TrainObserver* observer : observers_) observer->on_step(report);
-  }
-  void on_log(const StepReport& report) override {
-    for (TrainObserver* observer : observers_) observer->on_log(report);
-  }
+  void on_begin(const StartReport& start) override { forward(&TrainObserver::on_begin, start); }
+  void on_step(const StepReport& report) override { forward(&TrainObserver::on_step, report); }
+  void on_log(const StepReport& report) override { forward(&TrainObserver::on_log, report); }
   void on_validation(std::int64_t step, const Validation& validation, bool is_best) override {
-    for (TrainObserver* observer : observers_) observer->on_validation(step, validation, is_best);
+    forward(&TrainObserver::on_validation, step, validation, is_best);
   }
-  void before_save() override {
-    for (TrainObserver* observer : observers_) observer->before_save();
-  }
+  void before_save() override { forward(&TrainObserver::before_save); }
   void on_save(std::int64_t step, const std::filesystem::path& path) override {
-    for (TrainObserver* observer : observers_) observer->on_save(step, path);
+    forward(&TrainObserver::on_save, step, path);
   }
   void on_warning(std::int64_t step, const std::string& warning) override {
-    for (TrainObserver* observer : observers_) observer->on_warning(step, warning);
+    forward(&TrainObserver::on_warning, step, warning);
   }
 
  private:
+  template <class Event, class... Args>
+  void forward(Event event, const Args&... args) {
+    for (TrainObserver* observer : observers_) (observer->*event)(args...);
+  }
+
   std::vector<TrainObserver*> observers_;
 };
 

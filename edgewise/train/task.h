@@ -34,8 +34,7 @@ struct Validation {
   PonderHistogram decoder_steps = {};
   std::string attention = {};  // attention weights of the recorded pair, as JSON
 
-  template <class Self, class Field>
-  static void list_fields(Self& self, Field&& field) {
+  static void list_fields(auto& self, auto&& field) {
     field("loss", self.loss, "mean loss per token", any_number());
     field("accuracy", self.accuracy, "share of correct tokens", any_number());
     field("sequence_accuracy", self.sequence_accuracy, "share of correct sentences", any_number());

@@ -117,7 +117,8 @@ Outcome Trainer::run(RunRequests& requests) {
 
 Outcome Trainer::train(RunRequests& requests) {
   while (true) {
-    log_and_validate_if_due(requests.stop);  // a resumed run may have been stopped in between
+    if (is_due(options_.log_every)) log();
+    if (is_due(options_.validate_every)) validate(requests.stop);  // a resumed run may have been stopped before this
     if (take_save_request(requests) || is_due(options_.save_every)) add_state_or_warn();
     if (files_) files_->writer().write();
     if (const std::optional<Outcome> outcome = find_outcome()) return *outcome;
@@ -129,11 +130,6 @@ Outcome Trainer::train(RunRequests& requests) {
 bool Trainer::take_save_request(RunRequests& requests) {
   if (processes_.size() == 1) return requests.save.exchange(false);
   return std::exchange(is_save_requested_, false);
-}
-
-void Trainer::log_and_validate_if_due(const StopRequest& stop) {
-  if (is_due(options_.log_every)) log();
-  if (is_due(options_.validate_every)) validate(stop);
 }
 
 CheckpointSizes Trainer::checkpoint_sizes() const {
@@ -181,11 +177,7 @@ void Trainer::train_one_step(RunRequests& requests) {
   state_.gradient_norm = replace_nan(done.gradient_norm);
   state_.updates = updater_.adam().num_steps();
   advance_positions();
-  if (done.is_applied()) {
-    record_update(done.sums);
-  } else {
-    count_skipped_step();
-  }
+  done.is_applied() ? record_update(done.sums) : count_skipped_step();
   timer_.add_step(TrainingTimer::Clock::now() - begin, done);
   observer_.on_step(make_report(done.sums));
 }

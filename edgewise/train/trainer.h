@@ -6,7 +6,6 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "edgewise/data/batch_shares.h"
 #include "edgewise/distributed/process_group.h"
@@ -38,6 +37,9 @@ enum class Outcome {
 /// A step is one update (updater.h); its loss is the mean over its tokens. On the CPU, a run that stops and resumes
 /// gives the same bits as an uninterrupted run. With weight averaging, the averages are validated and saved as models,
 /// while training continues from the weights.
+///
+/// One thread calls all functions, and the observer is called in it; other threads may only set the requests. A thread
+/// of the trainer's own writes checkpoints, and others prefetch batches.
 ///
 /// Several processes may train together; all call the same functions. Process 0 alone reads and writes the run
 /// directory. A step depends on `options.virtual_ranks` and not on the number of processes, which may differ when a run
@@ -86,7 +88,6 @@ class Trainer {
   void count_skipped_step();
   void check_spike(double loss);
   std::string ask_first(const std::function<std::string()>& describe);
-  void log_and_validate_if_due(const StopRequest& stop);
   void log();
   void validate(const StopRequest& stop);
   void report_end(const StopRequest& stop);

@@ -29,8 +29,7 @@ struct StateFile {
   bool has_best = false;
   Validation best;
 
-  template <class Self, class Field>
-  static void list_fields(Self& self, Field&& field) {
+  static void list_fields(auto& self, auto&& field) {
     auto& state = self.state;
     const Range count = at_least(0).at_most(1e18);  // sums of two counts fit into 64 bits
     field("format", self.format, "version of this file format", at_least(3).at_most(3));

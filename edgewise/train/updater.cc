@@ -11,7 +11,6 @@
 #include <chrono>
 #include <limits>
 #include <string>
-#include <utility>
 
 #include "edgewise/base/profile.h"
 #include "edgewise/base/random.h"
@@ -19,7 +18,6 @@
 #include "edgewise/ops/device_copies.h"
 #include "edgewise/ops/gradients_in_place.h"
 #include "edgewise/ops/optimiser.h"
-#include "edgewise/train/gradient_sum.h"
 
 namespace edgewise {
 namespace {
@@ -99,8 +97,7 @@ VirtualRanks virtual_ranks_of(const TrainOptions& options, const ProcessGroup& p
 }
 
 /// Calls a function that exchanges tensors, and adds its time to `seconds`. A process alone exchanges nothing.
-template <class Function>
-auto Updater::run_exchange(double& seconds, Function function) const {
+auto Updater::run_exchange(double& seconds, auto function) const {
   if (processes_.size() == 1) return function();
   const ScopedTimer timer("exchange");
   const SecondsInScope in_scope(seconds);

@@ -40,7 +40,10 @@ class BatchError : public Error {
 
 /// Runs training steps: takes prefetched batches, computes and sums gradients, updates the parameters. Trainer adds
 /// checkpoints and metrics; benchmarks use Updater alone. Several processes run the same steps together, each with its
-/// virtual ranks. Task, batches and processes must outlive the updater.
+/// virtual ranks. On the CPU, a step has the same bits with any number of threads and processes.
+///
+/// A process keeps all parameters and gradients, and the moments of its own pieces (OwnedPieces). One thread calls all
+/// functions, while a thread for each virtual rank prefetches. Task, batches and processes must outlive the updater.
 class Updater {
  public:
   /// Puts the parameters of the task into one array (FlatParameters) on `device`, where all steps compute. Throws Error
@@ -100,8 +103,7 @@ class Updater {
   static void backward(const BatchLoss& loss);
   void backward_and_exchange(const BatchLoss& loss);
   void update_parameters(std::int64_t step, std::vector<at::Tensor> unread, Update& update);
-  template <class Function>
-  auto run_exchange(double& seconds, Function function) const;
+  auto run_exchange(double& seconds, auto function) const;
 
   TrainOptions options_;
   TrainingTask& task_;

@@ -250,7 +250,9 @@ void DirectoryWriter::complete() {
 void DirectoryWriter::finish(int error) {
   check(error == 0, "{}: {}: {}; nothing was replaced", caller_, target_text_, error_text(error));
   is_committed_ = true;
-  sync_parent();
+  const int sync_error = sync_directory(target_.parent_path());
+  check(sync_error == 0, "{}: {}: {}; it was replaced, but a power cut may undo that", caller_, target_text_,
+        error_text(sync_error));
   registration_.emplace(temporary_->path());
   file_system().remove_all(temporary_->path());
 }
@@ -258,12 +260,6 @@ void DirectoryWriter::finish(int error) {
 void DirectoryWriter::write_durably(std::string_view name, std::string_view bytes) const {
   const int error = write_new_file(temporary_->path() / name, bytes, 0666);
   check(error == 0, "{}: {}/{}: {}; nothing was replaced", caller_, target_text_, name, error_text(error));
-}
-
-void DirectoryWriter::sync_parent() const {
-  const int error = sync_directory(target_.parent_path());
-  check(error == 0, "{}: {}: {}; it was replaced, but a power cut may undo that", caller_, target_text_,
-        error_text(error));
 }
 
 // Swaps the new directory with `previous`, and then with the target. The old target never has the temporary name, under

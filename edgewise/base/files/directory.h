@@ -56,8 +56,6 @@ void remove_leftovers(const std::filesystem::path& folder);
 class DirectoryWriter {
  public:
   explicit DirectoryWriter(const std::filesystem::path& target, std::string_view caller = "write_directory");
-  DirectoryWriter(const DirectoryWriter&) = delete;
-  DirectoryWriter& operator=(const DirectoryWriter&) = delete;
   ~DirectoryWriter();
 
   /// Throws the errors of the constructor, and leaves nothing: for callers whose work takes long before they write.
@@ -78,7 +76,6 @@ class DirectoryWriter {
   void write_durably(std::string_view name, std::string_view bytes) const;
   void complete();
   void finish(int error);
-  void sync_parent() const;
   int replace_target();
   int rotate(const std::filesystem::path& previous);
   int rotate_by_renaming(const std::filesystem::path& previous);

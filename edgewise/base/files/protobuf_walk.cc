@@ -68,9 +68,7 @@ class Walker {
   std::uint64_t read_fixed(std::size_t size) {
     const std::string_view bytes = take(size);
     std::uint64_t value = 0;
-    for (std::size_t i = 0; i < size; ++i) {
-      value |= std::uint64_t{static_cast<unsigned char>(bytes[i])} << (8 * i);
-    }
+    for (std::size_t i = 0; i < size; ++i) value |= std::uint64_t{static_cast<unsigned char>(bytes[i])} << (8 * i);
     return value;
   }
 

@@ -14,8 +14,10 @@
 
 #include "edgewise/base/stop_request.h"
 
-// The safetensors format: 8 bytes with the header's length, a JSON header, then the tensors' bytes, row-major and
-// little-endian.
+// The safetensors format (https://github.com/huggingface/safetensors): 8 bytes with the header's length, a JSON header,
+// then the tensors' bytes, row-major and little-endian. Reading keeps the bytes of the file in memory once and copies
+// no tensor; writing makes the whole file in memory. Errors begin with the caller and the file. Several threads may use
+// one file that was read.
 
 namespace edgewise {
 
