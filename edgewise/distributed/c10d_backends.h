@@ -24,7 +24,8 @@ struct GlooOptions {
 ///
 /// Throws Error for an address or an interface that this machine does not have, and an exception of c10d if a process
 /// does not connect within the timeout.
-c10::intrusive_ptr<c10d::Backend> connect_gloo(const KeyValueStore& store, const GlooOptions& options);
+c10::intrusive_ptr<c10d::Backend> connect_gloo(const c10::intrusive_ptr<c10d::Store>& store,
+                                               const GlooOptions& options);
 
 struct NcclOptions {
   std::int64_t rank = 0;
@@ -44,6 +45,7 @@ void prepare_nccl(const at::Device& device);
 ///
 /// An exchange begins after the work that the current CUDA stream had, and runs on a stream of its own. No test has run
 /// NCCL on a GPU yet.
-c10::intrusive_ptr<c10d::Backend> connect_nccl(const KeyValueStore& store, const NcclOptions& options);
+c10::intrusive_ptr<c10d::Backend> connect_nccl(const c10::intrusive_ptr<c10d::Store>& store,
+                                               const NcclOptions& options);
 
 }  // namespace edgewise

@@ -6,6 +6,7 @@
 #include <future>
 #include <optional>
 #include <thread>
+#include <torch/csrc/distributed/c10d/Store.hpp>
 #include <utility>
 
 #include "edgewise/base/background.h"
@@ -38,13 +39,13 @@ std::string name_ranks(const std::vector<std::int64_t>& ranks) {
 /// Registers one process in the store and waits for the others.
 class Registration {
  public:
-  Registration(KeyValueStore& store, const LaunchEnvironment& launch, milliseconds timeout, Clock::time_point deadline)
+  Registration(c10d::Store& store, const LaunchEnvironment& launch, milliseconds timeout, Clock::time_point deadline)
       : store_(store), launch_(launch), timeout_(timeout), deadline_(deadline) {}
 
   /// Returns the two ends of the connection to the store of each process. Throws Error in all processes unless all
   /// have a GPU, or none has one: NCCL would wait forever for a process without one.
   std::vector<ConnectionEnds> exchange(const ConnectionEnds& ends, const at::Device& device) {
-    check(store_.count("processes of " + rank_key(launch_.rank)) == 1,
+    check(store_.add("processes of " + rank_key(launch_.rank), 1) == 1,
           "connect_processes: rank {} of {} came twice, needs each rank once; is a process of an earlier run left?",
           launch_.rank, launch_.size);
     store_.set(rank_key(launch_.rank), pack_strings({ends.here, ends.there, device.is_cpu() ? "the CPU" : "a GPU"}));
@@ -52,7 +53,7 @@ class Registration {
     std::vector<ConnectionEnds> all;
     std::vector<std::string> devices;
     for (std::int64_t rank = 0; rank < launch_.size; ++rank) {
-      const std::vector<std::string> strings = unpack_strings(store_.get(rank_key(rank)));
+      const std::vector<std::string> strings = unpack_strings(store_.get_to_str(rank_key(rank)));
       all.push_back({strings.at(0), strings.at(1)});
       devices.push_back(strings.at(2));
     }
@@ -73,8 +74,8 @@ class Registration {
     std::vector<std::string> keys;
     for (std::int64_t rank = 0; rank < launch_.size; ++rank) keys.push_back(rank_key(rank));
     milliseconds pause = kFirstPollPause;
-    while (!store_.has(keys)) {
-      if (store_.has({kFailureKey})) throw LostProcessError(store_.get(kFailureKey));
+    while (!store_.check(keys)) {
+      if (store_.check({kFailureKey})) throw LostProcessError(store_.get_to_str(kFailureKey));
       if (Clock::now() >= deadline_) fail_for_all();
       std::this_thread::sleep_for(pause);
       pause = std::min(2 * pause, kLongestPollPause);
@@ -85,7 +86,7 @@ class Registration {
   [[noreturn]] void fail_for_all() {
     std::vector<std::int64_t> missing;
     for (std::int64_t rank = 0; rank < launch_.size; ++rank) {
-      if (!store_.has({rank_key(rank)})) missing.push_back(rank);
+      if (!store_.check({rank_key(rank)})) missing.push_back(rank);
     }
     const std::string error = fmt::format(
         "connect_processes: {} of {} did not come within {:g} s, needs all; read the output of {}, or check the way to "
@@ -97,7 +98,7 @@ class Registration {
     throw LostProcessError(error);
   }
 
-  KeyValueStore& store_;
+  c10d::Store& store_;
   const LaunchEnvironment& launch_;
   milliseconds timeout_;
   Clock::time_point deadline_;
@@ -117,7 +118,7 @@ struct Meeting {
 };
 
 /// Connects the processes after all have registered. `address` is that of this process.
-std::unique_ptr<ProcessGroup> connect_group(const KeyValueStore& store, const Meeting& meeting,
+std::unique_ptr<ProcessGroup> connect_group(const c10::intrusive_ptr<c10d::Store>& store, const Meeting& meeting,
                                             const std::string& address) {
   const LaunchEnvironment& launch = meeting.launch;
   const ConnectOptions& options = meeting.options;
@@ -134,10 +135,10 @@ std::unique_ptr<ProcessGroup> meet(Meeting& meeting) {
   const LaunchEnvironment& launch = meeting.launch;
   const milliseconds timeout = meeting.options.connect_timeout;
   try {
-    KeyValueStore store({meeting.ends.there, launch.port, "edgewise " + launch.attempt, meeting.time_left(),
-                         meeting.listener.is_open() ? &meeting.listener : nullptr});
+    const auto store = open_store({meeting.ends.there, launch.port, "edgewise " + launch.attempt, meeting.time_left(),
+                                   meeting.listener.is_open() ? &meeting.listener : nullptr});
     const auto all =
-        Registration(store, launch, timeout, meeting.deadline).exchange(meeting.ends, meeting.options.device);
+        Registration(*store, launch, timeout, meeting.deadline).exchange(meeting.ends, meeting.options.device);
     meeting.is_complete = true;
     return connect_group(store, meeting, address_of(launch.rank, all));
   } catch (const Error&) {

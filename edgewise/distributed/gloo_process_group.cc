@@ -14,8 +14,6 @@ namespace edgewise {
 namespace {
 
 using Gloo = c10d::ProcessGroupGloo;
-using c10::intrusive_ptr;
-
 using Devices = decltype(Gloo::Options::devices);
 
 Devices devices_of_interfaces(std::string_view names) {
@@ -50,11 +48,11 @@ Devices choose_devices(const std::string& address) {
 
 }  // namespace
 
-c10::intrusive_ptr<c10d::Backend> connect_gloo(const KeyValueStore& store, const GlooOptions& options) {
+c10::intrusive_ptr<c10d::Backend> connect_gloo(const c10::intrusive_ptr<c10d::Store>& store,
+                                               const GlooOptions& options) {
   auto gloo_options = Gloo::Options::create(options.timeout);
   gloo_options->devices = choose_devices(options.address);
-  return c10::make_intrusive<Gloo>(intrusive_ptr<c10d::Store>::reclaim_copy(&store.c10d_store()),
-                                   static_cast<int>(options.rank), static_cast<int>(options.size), gloo_options);
+  return c10::make_intrusive<Gloo>(store, static_cast<int>(options.rank), static_cast<int>(options.size), gloo_options);
 }
 
 }  // namespace edgewise

@@ -9,7 +9,7 @@ void prepare_nccl(const at::Device& device) {
        device.str());
 }
 
-c10::intrusive_ptr<c10d::Backend> connect_nccl(const KeyValueStore&, const NcclOptions& options) {
+c10::intrusive_ptr<c10d::Backend> connect_nccl(const c10::intrusive_ptr<c10d::Store>&, const NcclOptions& options) {
   prepare_nccl(options.device);
   return {};
 }

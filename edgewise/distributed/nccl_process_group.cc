@@ -21,12 +21,12 @@ void prepare_nccl(const at::Device& device) {
   ::setenv("TORCH_NCCL_BLOCKING_WAIT", "1", 1);
 }
 
-c10::intrusive_ptr<c10d::Backend> connect_nccl(const KeyValueStore& store, const NcclOptions& options) {
+c10::intrusive_ptr<c10d::Backend> connect_nccl(const c10::intrusive_ptr<c10d::Store>& store,
+                                               const NcclOptions& options) {
   auto nccl_options = c10d::ProcessGroupNCCL::Options::create();
   nccl_options->timeout = options.timeout;
-  auto nccl = c10::make_intrusive<c10d::ProcessGroupNCCL>(
-      c10::intrusive_ptr<c10d::Store>::reclaim_copy(&store.c10d_store()), static_cast<int>(options.rank),
-      static_cast<int>(options.size), nccl_options);
+  auto nccl = c10::make_intrusive<c10d::ProcessGroupNCCL>(store, static_cast<int>(options.rank),
+                                                          static_cast<int>(options.size), nccl_options);
   // Not at the first exchange, as c10d does by default: that wait would have no limit.
   nccl->eagerConnectSingleDevice(options.device);
   return nccl;

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <utility>
 
 namespace edgewise {
 namespace {
@@ -105,34 +104,6 @@ std::vector<std::string> unpack_strings(const std::string& bytes) {
     begin += size;
   }
   return strings;
-}
-
-RoutedProcessGroup::RoutedProcessGroup(std::unique_ptr<ProcessGroup> cpu, std::unique_ptr<ProcessGroup> gpu)
-    : cpu_(std::move(cpu)), gpu_(std::move(gpu)) {}
-
-std::int64_t RoutedProcessGroup::rank() const { return cpu_->rank(); }
-std::int64_t RoutedProcessGroup::size() const { return cpu_->size(); }
-
-std::unique_ptr<ProcessGroup::Pending> RoutedProcessGroup::begin_all_to_all(const at::Tensor& input,
-                                                                            const at::Tensor& output) {
-  return group_of("all_to_all", input, output).begin_all_to_all(input, output);
-}
-
-std::unique_ptr<ProcessGroup::Pending> RoutedProcessGroup::begin_all_gather(const at::Tensor& input,
-                                                                            const at::Tensor& output) {
-  return group_of("all_gather", input, output).begin_all_gather(input, output);
-}
-
-void RoutedProcessGroup::broadcast(const at::Tensor& tensor, std::int64_t root) {
-  group_of("broadcast", tensor, tensor).broadcast(tensor, root);
-}
-
-void RoutedProcessGroup::gather(const at::Tensor& input, const at::Tensor& output, std::int64_t root) {
-  group_of("gather", input, output).gather(input, output, root);
-}
-
-void RoutedProcessGroup::scatter(const at::Tensor& input, const at::Tensor& output, std::int64_t root) {
-  group_of("scatter", output, input).scatter(input, output, root);
 }
 
 /// Chooses by the device of `tensor`; `other` is on the same device or undefined.

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "edgewise/base/error.h"
@@ -84,15 +85,26 @@ std::vector<std::string> unpack_strings(const std::string& bytes);
 /// function throws Error if its two tensors are on different devices.
 class RoutedProcessGroup : public ProcessGroup {
  public:
-  RoutedProcessGroup(std::unique_ptr<ProcessGroup> cpu, std::unique_ptr<ProcessGroup> gpu);
+  RoutedProcessGroup(std::unique_ptr<ProcessGroup> cpu, std::unique_ptr<ProcessGroup> gpu)
+      : cpu_(std::move(cpu)), gpu_(std::move(gpu)) {}
 
-  std::int64_t rank() const override;
-  std::int64_t size() const override;
-  std::unique_ptr<Pending> begin_all_to_all(const at::Tensor& input, const at::Tensor& output) override;
-  std::unique_ptr<Pending> begin_all_gather(const at::Tensor& input, const at::Tensor& output) override;
-  void broadcast(const at::Tensor& tensor, std::int64_t root) override;
-  void gather(const at::Tensor& input, const at::Tensor& output, std::int64_t root) override;
-  void scatter(const at::Tensor& input, const at::Tensor& output, std::int64_t root) override;
+  std::int64_t rank() const override { return cpu_->rank(); }
+  std::int64_t size() const override { return cpu_->size(); }
+  std::unique_ptr<Pending> begin_all_to_all(const at::Tensor& input, const at::Tensor& output) override {
+    return group_of("all_to_all", input, output).begin_all_to_all(input, output);
+  }
+  std::unique_ptr<Pending> begin_all_gather(const at::Tensor& input, const at::Tensor& output) override {
+    return group_of("all_gather", input, output).begin_all_gather(input, output);
+  }
+  void broadcast(const at::Tensor& tensor, std::int64_t root) override {
+    group_of("broadcast", tensor, tensor).broadcast(tensor, root);
+  }
+  void gather(const at::Tensor& input, const at::Tensor& output, std::int64_t root) override {
+    group_of("gather", input, output).gather(input, output, root);
+  }
+  void scatter(const at::Tensor& input, const at::Tensor& output, std::int64_t root) override {
+    group_of("scatter", output, input).scatter(input, output, root);
+  }
 
  private:
   ProcessGroup& group_of(const char* caller, const at::Tensor& tensor, const at::Tensor& other) const;

@@ -12,6 +12,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <memory>
 #include <thread>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
@@ -128,20 +129,6 @@ int listen_everywhere(int port, FileDescriptor& listener) {
 /// Whether a numeric IP address leads to this machine itself.
 bool is_loopback(const std::string& address) { return address.starts_with("127.") || address == "::1"; }
 
-c10::intrusive_ptr<c10d::Store> open_store(const KeyValueStoreOptions& options) {
-  c10d::TCPStoreOptions tcp;
-  tcp.port = static_cast<std::uint16_t>(options.port);
-  tcp.waitWorkers = false;
-  tcp.timeout = options.timeout;
-  if (options.listener != nullptr) {
-    tcp.isServer = true;
-    // The store closes its socket, and the caller closes the listener.
-    tcp.masterListenFd = ::fcntl(options.listener->number(), F_DUPFD_CLOEXEC, 0);
-  }
-  return c10::make_intrusive<c10d::PrefixStore>(options.prefix,
-                                                c10::make_intrusive<c10d::TCPStore>(options.address, tcp));
-}
-
 }  // namespace
 
 std::string address_of(std::int64_t rank, const std::vector<ConnectionEnds>& all) {
@@ -194,19 +181,18 @@ int find_free_port() {
   return ntohs(address.sin_port);
 }
 
-struct KeyValueStore::Impl {
-  c10::intrusive_ptr<c10d::Store> store;
-};
-
-KeyValueStore::KeyValueStore(const KeyValueStoreOptions& options)
-    : impl_(std::make_unique<Impl>(Impl{open_store(options)})) {}
-
-KeyValueStore::~KeyValueStore() = default;
-
-void KeyValueStore::set(const std::string& key, const std::string& value) { impl_->store->set(key, value); }
-std::string KeyValueStore::get(const std::string& key) { return impl_->store->get_to_str(key); }
-bool KeyValueStore::has(const std::vector<std::string>& keys) { return impl_->store->check(keys); }
-std::int64_t KeyValueStore::count(const std::string& key) { return impl_->store->add(key, 1); }
-c10d::Store& KeyValueStore::c10d_store() const { return *impl_->store; }
+c10::intrusive_ptr<c10d::Store> open_store(const StoreOptions& options) {
+  c10d::TCPStoreOptions tcp;
+  tcp.port = static_cast<std::uint16_t>(options.port);
+  tcp.waitWorkers = false;
+  tcp.timeout = options.timeout;
+  if (options.listener != nullptr) {
+    tcp.isServer = true;
+    // The store closes its socket, and the caller closes the listener.
+    tcp.masterListenFd = ::fcntl(options.listener->number(), F_DUPFD_CLOEXEC, 0);
+  }
+  return c10::make_intrusive<c10d::PrefixStore>(options.prefix,
+                                                c10::make_intrusive<c10d::TCPStore>(options.address, tcp));
+}
 
 }  // namespace edgewise

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <c10/util/intrusive_ptr.h>
+
 #include <chrono>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -41,7 +42,7 @@ std::string address_of(std::int64_t rank, const std::vector<ConnectionEnds>& all
 /// Returns a TCP port of the loopback interface that no process uses at the moment. Throws Error if there is none.
 int find_free_port();
 
-struct KeyValueStoreOptions {
+struct StoreOptions {
   std::string address;
   int port = 0;
   std::string prefix;  // all keys have it
@@ -49,26 +50,9 @@ struct KeyValueStoreOptions {
   const FileDescriptor* listener = nullptr;  // the socket of a store that this process serves
 };
 
-/// Bytes under keys that processes share, in a TCPStore of c10d: one process or the launcher serves the store, and
-/// torchrun serves one of this protocol. The functions throw exceptions of c10d, and wait forever if the server is
-/// stopped, or is a program of another protocol.
-class KeyValueStore {
- public:
-  explicit KeyValueStore(const KeyValueStoreOptions& options);
-  ~KeyValueStore();
-
-  void set(const std::string& key, const std::string& value);
-  std::string get(const std::string& key);
-  bool has(const std::vector<std::string>& keys);  // all of them
-
-  /// Adds 1 to the number under the key, which is 0 at first, and returns it.
-  std::int64_t count(const std::string& key);
-
-  c10d::Store& c10d_store() const;
-
- private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
-};
+/// Opens a store of bytes under keys that processes share, a TCPStore of c10d: one process or the launcher serves it,
+/// and torchrun serves one of this protocol. This function and those of the store throw exceptions of c10d, and wait
+/// forever if the server is stopped, or is a program of another protocol.
+c10::intrusive_ptr<c10d::Store> open_store(const StoreOptions& options);
 
 }  // namespace edgewise

@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <thread>
+#include <torch/csrc/distributed/c10d/Store.hpp>
 
 #include "edgewise/distributed/store.h"
 #include "tests/distributed/forked_group.h"
@@ -56,8 +57,8 @@ bool hide_hosts_file() {
 /// Waits until ranks 0 and 1 have registered in the store that rank 0 serves.
 void wait_for_ranks_0_and_1(const LaunchEnvironment& launch) {
   RunningProcess reader = fork_process([&] {
-    KeyValueStore store({launch.address, launch.port, "edgewise " + launch.attempt, std::chrono::minutes(5)});
-    while (!store.has({"rank 0", "rank 1"})) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    const auto store = open_store({launch.address, launch.port, "edgewise " + launch.attempt, std::chrono::minutes(5)});
+    while (!store->check({"rank 0", "rank 1"})) std::this_thread::sleep_for(std::chrono::milliseconds(5));
   });
   expect_success(reader);
 }
