@@ -2,7 +2,6 @@
 // The rules between options: which ones contradict each other, and which ones have an effect only with another.
 #include <algorithm>
 #include <array>
-#include <initializer_list>
 #include <optional>
 #include <string>
 
@@ -16,11 +15,6 @@ namespace edgewise {
 namespace {
 
 constexpr std::string_view kNeedsValidation = "validation pairs; set data.valid or data.valid_size";
-
-template <class Value>
-bool is_any_of(Value value, std::initializer_list<Value> values) {
-  return std::ranges::find(values, value) != values.end();
-}
 
 bool is_text(const Experiment& e) { return e.data.task == DataTask::kText; }
 bool has_letters(const Experiment& e) { return !is_text(e); }
@@ -42,41 +36,25 @@ bool has_convolution(const Experiment& e) { return e.model.universal.transition 
 bool is_noam(const Experiment& e) { return e.train.schedule == ScheduleKind::kNoam; }
 bool is_not_noam(const Experiment& e) { return !is_noam(e); }
 bool is_plateau(const Experiment& e) { return e.train.schedule == ScheduleKind::kPlateau; }
-bool has_lowest_rate(const Experiment& e) {
-  return is_any_of(e.train.schedule, {ScheduleKind::kCosine, ScheduleKind::kPlateau});
-}
+bool has_lowest_rate(const Experiment& e) { return is_plateau(e) || e.train.schedule == ScheduleKind::kCosine; }
 bool has_dropout(const Experiment& e) {
   const DropoutRates& rates = e.model.dropout;
   return std::max({rates.embedding, rates.residual, rates.attention, rates.activation, rates.word}) > 0;
 }
 
 constexpr auto kDataRules = std::to_array<OptionRule<Experiment>>({
-    {"data.train", is_text, "data.task=text"},
-    {"data.weights", is_text, "data.task=text"},
-    {"data.valid", is_text, "data.task=text"},
-    {"data.test", is_text, "data.task=text"},
-    {"data.limit", is_text, "data.task=text"},
-    {"data.bad_utf8", is_text, "data.task=text"},
-    {"data.same_sides", is_text, "data.task=text"},
-    {"data.train_size", has_letters, "data.task=copy, reverse or sort"},
-    {"data.valid_size", has_letters, "data.task=copy, reverse or sort"},
-    {"data.test_size", has_letters, "data.task=copy, reverse or sort"},
-    {"data.symbols", has_letters, "data.task=copy, reverse or sort"},
-    {"data.length_mean", has_letters, "data.task=copy, reverse or sort"},
-    {"data.length_deviation", has_letters, "data.task=copy, reverse or sort"},
-    {"data.seed", has_letters, "data.task=copy, reverse or sort"},
-    {"data.input_language", is_mapped, "vocabulary.kind=mapped"},
-    {"data.output_language", is_mapped, "vocabulary.kind=mapped"},
+    {"data.train data.weights data.valid data.test data.limit data.bad_utf8 data.same_sides", is_text,
+     "data.task=text"},
+    {"data.train_size data.valid_size data.test_size data.symbols data.length_mean data.length_deviation data.seed",
+     has_letters, "data.task=copy, reverse or sort"},
+    {"data.input_language data.output_language", is_mapped, "vocabulary.kind=mapped"},
     {"data.too_long", [](const Experiment& e) { return e.data.max_length > 0; }, "data.max_length above 0"},
     {"vocabulary.min_count", has_counted_tokens, "vocabulary.kind=words or characters"},
     {"vocabulary.separate_punctuation", has_words, "vocabulary.kind=words"},
-    {"vocabulary.model", has_pieces, "vocabulary.kind=sentencepiece"},
-    {"vocabulary.character_coverage", has_pieces, "vocabulary.kind=sentencepiece"},
-    {"vocabulary.byte_fallback", has_pieces, "vocabulary.kind=sentencepiece"},
-    {"vocabulary.placeholders", has_pieces, "vocabulary.kind=sentencepiece"},
-    {"vocabulary.split_digits", has_pieces, "vocabulary.kind=sentencepiece"},
-    {"vocabulary.input_sampling", may_have_pieces, "vocabulary.kind=sentencepiece"},
-    {"vocabulary.output_sampling", may_have_pieces, "vocabulary.kind=sentencepiece"},
+    {"vocabulary.model vocabulary.character_coverage vocabulary.byte_fallback vocabulary.placeholders "
+     "vocabulary.split_digits",
+     has_pieces, "vocabulary.kind=sentencepiece"},
+    {"vocabulary.input_sampling vocabulary.output_sampling", may_have_pieces, "vocabulary.kind=sentencepiece"},
     {"vocabulary.sampling_best", has_sampling, "vocabulary.input_sampling or vocabulary.output_sampling above 0"},
     {"vocabulary.sampling_best", may_have_unigrams, "vocabulary.model=unigram"},
 });
@@ -86,22 +64,16 @@ constexpr auto kTrainingRules = std::to_array<OptionRule<Experiment>>({
      "batch.positions=shifted or spread"},
     {"model.max_positions", has_learned_positions, "model.positions=learned"},
     {"model.universal", is_universal, "model.kind=universal"},
-    {"model.universal.epsilon", is_adaptive, "model.universal.adaptive other than none"},
-    {"model.universal.halting_bias", is_adaptive, "model.universal.adaptive other than none"},
-    {"model.universal.ponder_weight", is_adaptive, "model.universal.adaptive other than none"},
-    {"model.universal.halted_keys", is_adaptive, "model.universal.adaptive other than none"},
+    {"model.universal.epsilon model.universal.halting_bias model.universal.ponder_weight model.universal.halted_keys",
+     is_adaptive, "model.universal.adaptive other than none"},
     {"model.universal.filter_width", has_convolution, "model.universal.transition=separable_convolution"},
     {"train.learning_rate", is_not_noam, "train.schedule other than noam, which has train.factor instead"},
     {"train.min_learning_rate", has_lowest_rate, "train.schedule=cosine or plateau"},
     {"train.factor", is_noam, "train.schedule=noam; other schedules have train.learning_rate"},
-    {"train.plateau_factor", is_plateau, "train.schedule=plateau"},
-    {"train.plateau_patience", is_plateau, "train.schedule=plateau"},
+    {"train.plateau_factor train.plateau_patience", is_plateau, "train.schedule=plateau"},
     {"train.rdrop", has_dropout, "a rate of model.dropout above 0, without which both passes are equal"},
-    {"train.validate_every", has_validation, kNeedsValidation},
-    {"train.best_by", has_validation, kNeedsValidation},
-    {"train.patience", has_validation, kNeedsValidation},
-    {"train.keep_best", has_validation, kNeedsValidation},
-    {"train.average", has_validation, kNeedsValidation},
+    {"train.validate_every train.best_by train.patience train.keep_best train.average", has_validation,
+     kNeedsValidation},
     {"train.exchange", [](const Experiment& e) { return e.train.virtual_ranks > 1; }, "train.virtual_ranks above 1"},
     {"train.on_spike", [](const Experiment& e) { return e.train.spike > 0; }, "train.spike above 0"},
     {"show.output", [](const Experiment& e) { return !e.recorded_pair.input.empty(); }, "show.input"},

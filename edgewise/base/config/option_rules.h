@@ -7,16 +7,17 @@
 #include <utility>
 #include <vector>
 
+#include "edgewise/base/ascii.h"
 #include "edgewise/base/config/config.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/utf8.h"
 
 namespace edgewise {
 
-/// A condition without which options have no effect: `{"train.factor", is_noam, "train.schedule=noam"}`.
+/// A condition without which options have no effect: `{"show.input show.output", has_validation, "validation pairs"}`.
 template <OptionStruct Options>
 struct OptionRule {
-  std::string_view option;  // the full name of an option, or of a section: all options in it
+  std::string_view options;  // full names of options, or of sections: all options in them; spaces separate the names
   bool (*is_met)(const Options&);
   std::string_view needs;  // the condition as text
 };
@@ -41,10 +42,14 @@ void check_effects(const Options& options, const Options& before, std::span<cons
   const std::vector<std::pair<std::string, std::string>> settings_before = settings_of(before);
   for (const OptionRule<Options>& rule : rules) {
     if (rule.is_met(options)) continue;
+    const std::vector<std::string> names = split_ascii(rule.options, " ");
     for (std::size_t i = 0; i < settings.size(); ++i) {
       const auto& [path, value] = settings[i];
-      check(value == settings_before[i].second || !detail::is_named(path, rule.option), "{}: {}{} is {}, needs {}",
-            caller, prefix, path, printable(value, kMaxValue), rule.needs);
+      if (value == settings_before[i].second) continue;
+      for (const std::string& name : names) {
+        check(!detail::is_named(path, name), "{}: {}{} is {}, needs {}", caller, prefix, path,
+              printable(value, kMaxValue), rule.needs);
+      }
     }
   }
 }
