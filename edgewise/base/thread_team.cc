@@ -91,8 +91,20 @@ void count_forks() {
 class ThreadTeam::Helpers {
  public:
   int forks() const { return forks_; }
-  void run(const PartedWork& work, int num_threads);
-  void stop();
+
+  void run(const PartedWork& work, int num_threads) {
+    start_missing(std::min(num_threads, work.num_parts) - 1);
+    keep_helpers_off_this_processor();
+    open(work, num_threads);
+    run_parts_from(0);
+    close();
+  }
+
+  void stop() {
+    is_stopping_ = true;
+    for (const auto& helper : helpers_) change_and_wake(helper->wakes);
+    for (const auto& helper : helpers_) helper->thread.join();
+  }
 
  private:
   /// The consecutive parts that one thread claims first.
@@ -126,15 +138,115 @@ class ThreadTeam::Helpers {
   static constexpr std::uint32_t kOpen = 1;
   static constexpr std::uint32_t kOneHelper = 2;
 
-  void start_missing(int count);
-  void keep_helpers_off_this_processor();
-  void lend_this_processor();
-  void open(const PartedWork& work, int num_threads);
-  void close();
-  void serve(Helper& helper, int index);
-  bool begin_helping();
-  void end_helping();
-  void run_parts_from(int index);
+  void start_missing(int count) {
+    if (std::ssize(helpers_) >= count || is_refused_) return;
+    helpers_.reserve(static_cast<std::size_t>(count));
+    while (std::ssize(helpers_) < count) {
+      is_refused_ = !has_address_space_for_thread();
+      if (is_refused_) return;
+      auto helper = std::make_unique<Helper>();
+      const int index = static_cast<int>(helpers_.size()) + 1;
+      try {
+        helper->thread = std::thread([this, &helper = *helper, index] { serve(helper, index); });
+      } catch (const std::system_error&) {
+        is_refused_ = true;
+        return;
+      }
+      helpers_.push_back(std::move(helper));
+    }
+  }
+
+  /// Linux often wakes a helper on the caller's processor if another process computes on the helper's processor. Such a
+  /// helper runs only when the caller waits, and finds no work: the team would compute on one processor.
+  void keep_helpers_off_this_processor() {
+    const int processor = sched_getcpu();
+    std::optional<ProcessorSet> others;
+    for (const auto& helper : helpers_) {
+      if (std::exchange(helper->forbidden_processor, processor) == processor) continue;
+      if (!others) {
+        others = ProcessorSet::of_this_thread();
+        others->remove(processor);
+      }
+      others->bind(helper->thread.native_handle());
+    }
+  }
+
+  /// Before this thread sleeps: lets the helpers that work run on its processor too, and moves one that waits for a
+  /// processor there at once.
+  void lend_this_processor() {
+    const ProcessorSet all = ProcessorSet::of_this_thread();
+    bool is_lent = false;
+    for (const auto& helper : helpers_) {
+      if (!helper->is_working) continue;
+      helper->forbidden_processor = kNoProcessor;
+      const pthread_t thread = helper->thread.native_handle();
+      const bool is_moved = !is_lent && !is_computing(thread);
+      (is_moved ? ProcessorSet::of(sched_getcpu()) : all).bind(thread);
+      is_lent = is_lent || is_moved;
+    }
+  }
+
+  void open(const PartedWork& work, int num_threads) {
+    work_ = work;
+    num_threads_ = num_threads;
+    num_shares_ = std::min({static_cast<int>(helpers_.size()) + 1, num_threads, work.num_parts});
+    const auto first_part_of = [&](int index) {
+      return static_cast<int>(std::int64_t{work.num_parts} * index / num_shares_);
+    };
+    for (int i = 0; i < num_shares_; ++i) share_of(i).set(first_part_of(i), first_part_of(i + 1));
+    state_.store(kOpen, std::memory_order_release);
+    for (int i = 1; i < num_shares_; ++i) change_and_wake(helpers_[static_cast<std::size_t>(i - 1)]->wakes);
+  }
+
+  /// Waits for the helpers that have begun; others find no work any more.
+  void close() {
+    const std::uint32_t ends_before = ends_.load(std::memory_order_relaxed);
+    const bool is_helped = state_.fetch_and(~kOpen, std::memory_order_acq_rel) != kOpen;
+    if (!is_helped || spin_until_change(ends_, ends_before)) return;
+    lend_this_processor();
+    ends_.wait(ends_before, std::memory_order_acquire);
+  }
+
+  void serve(Helper& helper, int index) {
+    const SerialOpenMpScope serial;
+    for (std::uint32_t wakes = 0;;) {
+      wakes = wait_for_change(helper.wakes, wakes);
+      if (is_stopping_) return;
+      if (!begin_helping()) continue;
+      // A helper that was woken for earlier work may have no share of the present work.
+      if (index < num_shares_) {
+        set_num_threads(num_threads_);
+        helper.is_working = true;
+        run_parts_from(index);
+        helper.is_working = false;
+      }
+      end_helping();
+    }
+  }
+
+  bool begin_helping() {
+    std::uint32_t before = state_.load(std::memory_order_relaxed);
+    while ((before & kOpen) != 0) {
+      if (state_.compare_exchange_weak(before, before + kOneHelper, std::memory_order_acq_rel,
+                                       std::memory_order_relaxed)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  void end_helping() {
+    const bool is_last_of_closed_work = state_.fetch_sub(kOneHelper, std::memory_order_acq_rel) == kOneHelper;
+    if (is_last_of_closed_work) change_and_wake(ends_);
+  }
+
+  void run_parts_from(int index) {
+    for (int i = 0; i < num_shares_; ++i) {
+      Share& share = share_of((index + i) % num_shares_);
+      for (int part = 0; share.claim(part);) work_.run(work_.context, part);
+    }
+  }
+
   Share& share_of(int index) {
     return index == 0 ? share_of_caller_ : helpers_[static_cast<std::size_t>(index - 1)]->share;
   }
@@ -150,129 +262,6 @@ class ThreadTeam::Helpers {
   alignas(kCacheLine) std::atomic<std::uint32_t> state_ = 0;
   alignas(kCacheLine) std::atomic<std::uint32_t> ends_ = 0;  // changes when the last helper of closed work ends
 };
-
-void ThreadTeam::Helpers::run(const PartedWork& work, int num_threads) {
-  start_missing(std::min(num_threads, work.num_parts) - 1);
-  keep_helpers_off_this_processor();
-  open(work, num_threads);
-  run_parts_from(0);
-  close();
-}
-
-void ThreadTeam::Helpers::stop() {
-  is_stopping_ = true;
-  for (const auto& helper : helpers_) change_and_wake(helper->wakes);
-  for (const auto& helper : helpers_) helper->thread.join();
-}
-
-void ThreadTeam::Helpers::start_missing(int count) {
-  if (std::ssize(helpers_) >= count || is_refused_) return;
-  helpers_.reserve(static_cast<std::size_t>(count));
-  while (std::ssize(helpers_) < count) {
-    is_refused_ = !has_address_space_for_thread();
-    if (is_refused_) return;
-    auto helper = std::make_unique<Helper>();
-    const int index = static_cast<int>(helpers_.size()) + 1;
-    try {
-      helper->thread = std::thread([this, &helper = *helper, index] { serve(helper, index); });
-    } catch (const std::system_error&) {
-      is_refused_ = true;
-      return;
-    }
-    helpers_.push_back(std::move(helper));
-  }
-}
-
-/// Linux often wakes a helper on the caller's processor if another process computes on the helper's processor. Such a
-/// helper runs only when the caller waits, and finds no work: the team would compute on one processor.
-void ThreadTeam::Helpers::keep_helpers_off_this_processor() {
-  const int processor = sched_getcpu();
-  std::optional<ProcessorSet> others;
-  for (const auto& helper : helpers_) {
-    if (std::exchange(helper->forbidden_processor, processor) == processor) continue;
-    if (!others) {
-      others = ProcessorSet::of_this_thread();
-      others->remove(processor);
-    }
-    others->bind(helper->thread.native_handle());
-  }
-}
-
-/// Before this thread sleeps: lets the helpers that work run on its processor too, and moves one that waits for a
-/// processor there at once.
-void ThreadTeam::Helpers::lend_this_processor() {
-  const ProcessorSet all = ProcessorSet::of_this_thread();
-  bool is_lent = false;
-  for (const auto& helper : helpers_) {
-    if (!helper->is_working) continue;
-    helper->forbidden_processor = kNoProcessor;
-    const pthread_t thread = helper->thread.native_handle();
-    const bool is_moved = !is_lent && !is_computing(thread);
-    (is_moved ? ProcessorSet::of(sched_getcpu()) : all).bind(thread);
-    is_lent = is_lent || is_moved;
-  }
-}
-
-void ThreadTeam::Helpers::open(const PartedWork& work, int num_threads) {
-  work_ = work;
-  num_threads_ = num_threads;
-  num_shares_ = std::min({static_cast<int>(helpers_.size()) + 1, num_threads, work.num_parts});
-  const auto first_part_of = [&](int index) {
-    return static_cast<int>(std::int64_t{work.num_parts} * index / num_shares_);
-  };
-  for (int i = 0; i < num_shares_; ++i) share_of(i).set(first_part_of(i), first_part_of(i + 1));
-  state_.store(kOpen, std::memory_order_release);
-  for (int i = 1; i < num_shares_; ++i) change_and_wake(helpers_[static_cast<std::size_t>(i - 1)]->wakes);
-}
-
-/// Waits for the helpers that have begun; others find no work any more.
-void ThreadTeam::Helpers::close() {
-  const std::uint32_t ends_before = ends_.load(std::memory_order_relaxed);
-  const bool is_helped = state_.fetch_and(~kOpen, std::memory_order_acq_rel) != kOpen;
-  if (!is_helped || spin_until_change(ends_, ends_before)) return;
-  lend_this_processor();
-  ends_.wait(ends_before, std::memory_order_acquire);
-}
-
-void ThreadTeam::Helpers::serve(Helper& helper, int index) {
-  const SerialOpenMpScope serial;
-  for (std::uint32_t wakes = 0;;) {
-    wakes = wait_for_change(helper.wakes, wakes);
-    if (is_stopping_) return;
-    if (!begin_helping()) continue;
-    // A helper that was woken for earlier work may have no share of the present work.
-    if (index < num_shares_) {
-      set_num_threads(num_threads_);
-      helper.is_working = true;
-      run_parts_from(index);
-      helper.is_working = false;
-    }
-    end_helping();
-  }
-}
-
-bool ThreadTeam::Helpers::begin_helping() {
-  std::uint32_t before = state_.load(std::memory_order_relaxed);
-  while ((before & kOpen) != 0) {
-    if (state_.compare_exchange_weak(before, before + kOneHelper, std::memory_order_acq_rel,
-                                     std::memory_order_relaxed)) {
-      return true;
-    }
-  }
-  return false;
-}
-
-void ThreadTeam::Helpers::end_helping() {
-  const bool is_last_of_closed_work = state_.fetch_sub(kOneHelper, std::memory_order_acq_rel) == kOneHelper;
-  if (is_last_of_closed_work) change_and_wake(ends_);
-}
-
-void ThreadTeam::Helpers::run_parts_from(int index) {
-  for (int i = 0; i < num_shares_; ++i) {
-    Share& share = share_of((index + i) % num_shares_);
-    for (int part = 0; share.claim(part);) work_.run(work_.context, part);
-  }
-}
 
 ThreadTeam::ThreadTeam() {
   count_forks();

@@ -59,11 +59,6 @@ struct ThrowingWork {
   }
 };
 
-ThreadTeam& team_of_this_thread() {
-  static thread_local ThreadTeam team;
-  return team;
-}
-
 }  // namespace
 
 int available_cores() {
@@ -104,7 +99,8 @@ void detail::run_parts(int parts, void (*run)(void* context, int part), void* co
     for (int part = 0; part < parts; ++part) ThrowingWork::run_part(&work, part);
   } else {
     const SerialOpenMpScope serial;
-    team_of_this_thread().run({parts, ThrowingWork::run_part, &work}, num_threads());
+    static thread_local ThreadTeam team;
+    team.run({parts, ThrowingWork::run_part, &work}, num_threads());
   }
   work.failure.rethrow_if_any();
 }

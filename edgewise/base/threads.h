@@ -55,8 +55,7 @@ void run_parts(int parts, void (*run)(void* context, int part), void* context);
 /// num_threads(); which thread calls which range differs from call to call. After all calls, rethrows the exception of
 /// the first range that failed. Inside another parallel_for or an OpenMP region, the calling thread handles all ranges,
 /// one after the other. Uses fewer threads if the system refuses to start one.
-template <class Fn>
-void parallel_for(std::int64_t count, std::int64_t grain, Fn&& fn) {
+void parallel_for(std::int64_t count, std::int64_t grain, auto&& fn) {
   constexpr std::int64_t kRangesPerThread = 4;
   if (count <= 0) return;
   const std::int64_t smallest = std::max<std::int64_t>(grain, 1);

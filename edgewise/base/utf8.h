@@ -22,8 +22,7 @@ CodePoint code_point_at(std::string_view text, std::size_t offset);
 
 /// Calls `visit(CodePoint, std::size_t offset)` for each code point, and with a CodePoint of size 0 for each byte that
 /// belongs to no code point.
-template <class Visit>
-void for_each_code_point(std::string_view text, Visit&& visit) {
+void for_each_code_point(std::string_view text, auto&& visit) {
   for (std::size_t offset = 0; offset < text.size();) {
     const CodePoint point = code_point_at(text, offset);
     visit(point, offset);

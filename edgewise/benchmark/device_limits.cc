@@ -73,35 +73,29 @@ double gemm_peak_of_cpu(Precision precision) {
   return peak;
 }
 
-double memory_bandwidth_of_cpu() {
-  constexpr std::int64_t kFloats = std::int64_t{1} << 26;  // 256 MiB
-  const std::vector<float> from(kFloats, 0.5F);
-  std::vector<float> to(kFloats);
-  double best = 0.0;
-  for (int repetition = 0; repetition < 5; ++repetition) {
-    const Clock::time_point begin = Clock::now();
-    parallel_for(kFloats, /*grain=*/1, [&](std::int64_t part_begin, std::int64_t part_end) {
-      std::copy(from.begin() + part_begin, from.begin() + part_end, to.begin() + part_begin);
-    });
-    const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-    best = std::max(best, 2.0 * sizeof(float) * kFloats / seconds);
-  }
-  return best;
-}
-
 // Returns the seconds of the fastest of five calls, on a device that is idle before each of them.
 double fastest_seconds(at::Device device, auto run) {
   run();
   double best = 0.0;
   for (int repetition = 0; repetition < 5; ++repetition) {
     synchronize(device);
-    const auto begin = std::chrono::steady_clock::now();
+    const Clock::time_point begin = Clock::now();
     run();
     synchronize(device);
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
     if (repetition == 0 || seconds < best) best = seconds;
   }
   return best;
+}
+
+double memory_bandwidth_of_cpu() {
+  constexpr std::int64_t kFloats = std::int64_t{1} << 26;  // 256 MiB
+  const std::vector<float> from(kFloats, 0.5F);
+  std::vector<float> to(kFloats);
+  const auto copy = [&](std::int64_t begin, std::int64_t end) {
+    std::copy(from.begin() + begin, from.begin() + end, to.begin() + begin);
+  };
+  return 2.0 * sizeof(float) * kFloats / fastest_seconds(at::kCPU, [&] { parallel_for(kFloats, /*grain=*/1, copy); });
 }
 
 }  // namespace

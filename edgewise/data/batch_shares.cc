@@ -23,11 +23,6 @@ BatchStream make_stream(const std::shared_ptr<const PairSource>& source, const B
   }
 }
 
-BatchOptions options_of_share(BatchOptions options, std::int64_t count) {
-  if (options.window > 0) options.window = std::max<std::int64_t>(options.window / count, 1);
-  return options;
-}
-
 }  // namespace
 
 BatchShares::BatchShares(const std::shared_ptr<const PairSource>& source, const BatchOptions& options,
@@ -36,18 +31,12 @@ BatchShares::BatchShares(const std::shared_ptr<const PairSource>& source, const 
   check(ranks.first >= 0 && ranks.count >= 1 && ranks.first + ranks.count <= ranks.total,
         "BatchShares: ranks are {} from {} on, needs at least one of {}", ranks.count, ranks.first, ranks.total);
   if (ranks.total > 1) fingerprint_ = mix(fingerprint_, static_cast<std::uint64_t>(ranks.total));
-  const BatchOptions of_share = options_of_share(options, ranks.total);
+  BatchOptions of_share = options;
+  if (options.window > 0) of_share.window = std::max<std::int64_t>(options.window / ranks.total, 1);
   streams_.reserve(static_cast<std::size_t>(ranks.count));
   for (std::int64_t rank = ranks.first; rank < ranks.first + ranks.count; ++rank) {
     streams_.push_back(make_stream(source, of_share, seed, rank, ranks.total));
   }
-}
-
-std::vector<BatchPosition> BatchShares::positions() const {
-  std::vector<BatchPosition> positions;
-  positions.reserve(streams_.size());
-  for (const BatchStream& stream : streams_) positions.push_back(stream.position());
-  return positions;
 }
 
 BatchTokens BatchShares::largest_batch(const std::function<double(const BatchTokens&)>& cost) const {

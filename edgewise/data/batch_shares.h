@@ -34,7 +34,6 @@ class BatchShares {
 
   /// Returns the streams of the process in the order of their virtual ranks.
   std::span<BatchStream> streams() { return streams_; }
-  std::vector<BatchPosition> positions() const;
 
   /// Returns the size of the batch with the highest cost in the present windows of the process.
   BatchTokens largest_batch(const std::function<double(const BatchTokens&)>& cost) const;

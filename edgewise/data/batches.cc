@@ -18,13 +18,6 @@ namespace {
 // A pair of a corpus with the smallest allowed weight, 0.001, occurs at least once in this many epochs.
 constexpr std::int64_t kMaxEpochsWithoutPairs = 1001;
 
-/// Makes the random stream of one batch, with another seed than the streams that order an epoch.
-RandomStream make_batch_random(std::uint64_t seed, const BatchPosition& position) {
-  constexpr std::uint64_t kBatchStreamSalt = 0xBA7C;
-  return RandomStream(mix(mix(seed, kBatchStreamSalt), static_cast<std::uint64_t>(position.epoch)),
-                      static_cast<std::uint64_t>(position.index));
-}
-
 /// Returns epoch and number of the window after `window`.
 std::pair<std::int64_t, std::int64_t> next_window_of(const EpochWindow& window) {
   const bool is_last = window.window + 1 == window.num_windows;
@@ -122,7 +115,9 @@ Batch BatchStream::next() {
     pairs.push_back(window_.pairs->at(static_cast<std::size_t>(number)));
   }
   Batch batch = make_batch(pairs);
-  RandomStream random = make_batch_random(seed_, position_);
+  constexpr std::uint64_t kSalt = 0xBA7C;  // another seed than that of the streams that order an epoch
+  RandomStream random(mix(mix(seed_, kSalt), static_cast<std::uint64_t>(position_.epoch)),
+                      static_cast<std::uint64_t>(position_.index));
   draw_positions(batch, options_, random);
   const std::int64_t done = position_.index + 1;
   if (done - position_.window_begin == std::ssize(window_.batches)) {

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <map>
+
 #include "edgewise/base/error.h"
 #include "edgewise/base/files/files.h"
 #include "edgewise/experiment/run_record.h"
@@ -51,15 +53,13 @@ Head read_head(JsonScanner& json) {
 AttentionMaps read_maps(JsonScanner& json) {
   AttentionMaps maps;
   std::vector<HeadShape> shapes;
+  const std::map<std::string_view, std::string*> texts = {{"name", &maps.name},
+                                                          {"first_dimension", &maps.layer_name},
+                                                          {"rows_are", &maps.row_title},
+                                                          {"columns_are", &maps.column_title}};
   json.read_object("the maps", [&](const std::string& key) {
-    if (key == "name") {
-      maps.name = json.read_string(key);
-    } else if (key == "first_dimension") {
-      maps.layer_name = json.read_string(key);
-    } else if (key == "rows_are") {
-      maps.row_title = json.read_string(key);
-    } else if (key == "columns_are") {
-      maps.column_title = json.read_string(key);
+    if (const auto text = texts.find(key); text != texts.end()) {
+      *text->second = json.read_string(key);
     } else if (key == "rows") {
       maps.rows = read_texts(json, key);
     } else if (key == "columns") {

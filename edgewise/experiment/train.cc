@@ -72,13 +72,6 @@ std::optional<GivenVocabularies> read_vocabularies_before(const Experiment& expe
   return read_given_vocabularies(experiment.vocabulary, settings.data_folder);
 }
 
-/// Gives the model the parameters from which the run starts, and frees those in `start`.
-void take_parameters(const SequenceModel& model, std::unique_ptr<ModelFiles> start, RunObserver& observer) {
-  if (start == nullptr) return;
-  load_tensors(model.parameters(), start->parameters, start->parameters_name);
-  observer.on_parameters(start->parameters_name);
-}
-
 void require_training_memory(const TransformerOptions& model, const TrainOptions& options, const BatchShares& batches,
                              const ProcessGroup& processes) {
   const TrainingProcess process{.processes = processes.size(), .saves = processes.rank() == 0};
@@ -207,7 +200,12 @@ TrainResult train(const Experiment& experiment, const std::filesystem::path& run
   kernels::prepare_gemm();
   const auto model = make_model(model_options, experiment.train.seed);
   observer.on_model(*model);
-  on_first_process(processes, [&] { take_parameters(*model, std::move(start.model), observer); });
+  on_first_process(processes, [&] {
+    if (start.model == nullptr) return;
+    load_tensors(model->parameters(), start.model->parameters, start.model->parameters_name);
+    observer.on_parameters(start.model->parameters_name);
+    start.model.reset();  // frees the parameters
+  });
   TranslationTask task({experiment, vocabularies, model}, std::move(validation), processes);
   TensorBoard tensorboard(run, task, experiment.train.clip_norm);
   AttentionLog attention(run);

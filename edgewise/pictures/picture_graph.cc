@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "edgewise/base/ascii.h"
+#include "edgewise/base/config/range.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/escape_html.h"
 #include "edgewise/base/utf8.h"
@@ -66,19 +67,16 @@ PictureForms make_forms(Drawing value, std::string_view hint_text) {
           .json = [drawing] { return json_of(*drawing); }};
 }
 
-std::int64_t parse_length(std::string_view text, const std::string& lengths) {
-  const bool is_number =
-      !text.empty() && text.size() <= 6 && text.find_first_not_of("0123456789") == std::string_view::npos;
-  check(is_number, "{}: --lengths has {}, needs INPUT:OUTPUT, as 9:10", kPictureGraph, quote_unless_plain(lengths));
-  return std::stoll(std::string(text));
-}
-
-PairLengths parse_lengths(const std::string& text) {
+PairLengths parse_lengths(std::string_view text) {
+  const auto parse = [](std::string_view side, std::int64_t& length) {
+    return side.size() <= 6 && !side.starts_with('-') && parse_number(side, Range(), length);
+  };
   const std::size_t colon = text.find(':');
-  check(colon != std::string::npos, "{}: --lengths has {}, needs INPUT:OUTPUT, as 9:10", kPictureGraph,
-        quote_unless_plain(text));
-  return {parse_length(std::string_view(text).substr(0, colon), text),
-          parse_length(std::string_view(text).substr(colon + 1), text)};
+  PairLengths lengths;
+  check(colon != std::string_view::npos && parse(text.substr(0, colon), lengths.input) &&
+            parse(text.substr(colon + 1), lengths.output),
+        "{}: --lengths has {}, needs INPUT:OUTPUT, as 9:10", kPictureGraph, quote_unless_plain(text));
+  return lengths;
 }
 
 GraphDrawing drawing_of_pairs(const std::vector<PairLengths>& lengths) {

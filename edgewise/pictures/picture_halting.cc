@@ -78,14 +78,10 @@ Halting measure_halting(const HaltingPictureOptions& options) {
   return halting;
 }
 
-// --- bars under tokens
-
 SvgPicture draw_bars(const SentenceSteps& sentence, const std::string& title) {
   return draw_ponder_steps(
       title, {{.name = "input", .tokens = sentence.input}, {.name = "output", .tokens = sentence.output}});
 }
-
-// --- the graph of the active nodes
 
 AnimationFrame draw_frame(const GraphDrawing& whole, const std::vector<std::vector<std::int64_t>>& steps,
                           std::int64_t step, SourceFilter sources) {
@@ -116,8 +112,6 @@ std::vector<AnimationFrame> draw_active_graphs(const SentenceSteps& sentence, So
   for (std::int64_t step = 1; step <= last; ++step) frames.push_back(draw_frame(whole, steps, step, sources));
   return frames;
 }
-
-// --- distributions
 
 /// Step counts from 1 to `most_steps`, divided into at most 50 bins of equal size; the last bin may be smaller.
 struct StepBins {
@@ -173,8 +167,6 @@ std::vector<AnimationFrame> draw_training_distributions(const Halting& halting) 
   }
   return frames;
 }
-
-// --- forms
 
 std::string page_of(const Halting& halting) {
   std::string body = "<h2>Ponder steps of each token</h2>\n";

@@ -27,11 +27,6 @@ at::Tensor scalar_like(const at::Tensor& like, double value) {
   return at::full({}, value, like.options().dtype(at::kFloat));
 }
 
-// ATen has the fused update for these devices only.
-bool uses_plain_update(const at::Tensor& values) {
-  return !values.is_cuda() && backend_of(values, /*has_gpu_kernel=*/false) == Backend::kDefinition;
-}
-
 FlatRange intersect(const FlatRange& left, const FlatRange& right) {
   const std::int64_t begin = std::max(left.begin, right.begin);
   return {begin, std::max<std::int64_t>(std::min(left.end(), right.end()) - begin, 0)};
@@ -156,7 +151,8 @@ void Adam::update(bool are_matrices, double learning_rate, const at::Tensor& div
   if (values.empty()) return;
 
   const double weight_decay = are_matrices ? options_.weight_decay : 0.0;
-  if (uses_plain_update(values[0])) {
+  // ATen has the fused update for the CPU and for GPUs of CUDA only.
+  if (!values[0].is_cuda() && backend_of(values[0], /*has_gpu_kernel=*/false) == Backend::kDefinition) {
     for (std::size_t i = 0; i < values.size(); ++i) {
       update_plain({values[i], gradients[i], means[i], variances[i]},
                    {num_steps_, learning_rate, weight_decay, divisor, found_inf.to(at::kBool)}, options_);

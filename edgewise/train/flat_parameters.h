@@ -117,8 +117,7 @@ class OwnedPieces {
   const FlatParameters& parameters_;
   ProcessGroup& processes_;
   std::vector<FlatRange> ranges_;
-  std::vector<std::int64_t>
-      begins_;  // the first element of each range in an owned array; at the end, the size of the array
+  std::vector<std::int64_t> begins_;  // the first element of each range in an owned array; at the end, the array's size
 };
 
 }  // namespace edgewise

@@ -32,16 +32,13 @@ int compare_by(BestMetric by, const Validation& left, const Validation& right) {
   fail("is_better: by is {}, needs one that enum_names lists", static_cast<int>(by));
 }
 
-bool is_measured(BestMetric by, const Validation& validation) {
-  if (by == BestMetric::kBleu) return validation.bleu.has_value();
-  return by != BestMetric::kSequences || validation.sequence_accuracy.has_value();
-}
-
 }  // namespace
 
 void require_measured(const Validation& validation, BestMetric by) {
-  check(is_measured(by, validation),
-        "train: best_by is {}, which this validation does not measure; set train.best_by=auto", enum_name(by));
+  const bool is_missing =
+      (by == BestMetric::kBleu && !validation.bleu) || (by == BestMetric::kSequences && !validation.sequence_accuracy);
+  check(!is_missing, "train: best_by is {}, which this validation does not measure; set train.best_by=auto",
+        enum_name(by));
 }
 
 bool is_better(const Validation& candidate, const Validation& best, BestMetric by) {

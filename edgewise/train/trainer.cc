@@ -119,17 +119,14 @@ Outcome Trainer::train(RunRequests& requests) {
   while (true) {
     if (is_due(options_.log_every)) log();
     if (is_due(options_.validate_every)) validate(requests.stop);  // a resumed run may have been stopped before this
-    if (take_save_request(requests) || is_due(options_.save_every)) add_state_or_warn();
+    // Several processes exchange their requests in each step (updater.h).
+    const bool is_save_requested =
+        processes_.size() == 1 ? requests.save.exchange(false) : std::exchange(is_save_requested_, false);
+    if (is_save_requested || is_due(options_.save_every)) add_state_or_warn();
     if (files_) files_->writer().write();
     if (const std::optional<Outcome> outcome = find_outcome()) return *outcome;
     train_one_step(requests);
   }
-}
-
-/// Several processes exchange their requests in each step (updater.h).
-bool Trainer::take_save_request(RunRequests& requests) {
-  if (processes_.size() == 1) return requests.save.exchange(false);
-  return std::exchange(is_save_requested_, false);
 }
 
 CheckpointSizes Trainer::checkpoint_sizes() const {
@@ -176,16 +173,12 @@ void Trainer::train_one_step(RunRequests& requests) {
   is_save_requested_ = done.is_save_requested;
   state_.gradient_norm = replace_nan(done.gradient_norm);
   state_.updates = updater_.adam().num_steps();
-  advance_positions();
-  done.is_applied() ? record_update(done.sums) : count_skipped_step();
-  timer_.add_step(TrainingTimer::Clock::now() - begin, done);
-  observer_.on_step(make_report(done.sums));
-}
-
-void Trainer::advance_positions() {
   const std::int64_t epochs = state_.finished_epochs();
   state_.positions = updater_.positions();
   if (state_.finished_epochs() > epochs) state_.epoch_step = state_.step;
+  done.is_applied() ? record_update(done.sums) : count_skipped_step();
+  timer_.add_step(TrainingTimer::Clock::now() - begin, done);
+  observer_.on_step(make_report(done.sums));
 }
 
 void Trainer::record_update(const LossSums& sums) {
@@ -316,22 +309,17 @@ void Trainer::save_now() {
 
 void Trainer::add_state() {
   if (is_saved_) return;
-  require_finite_parameters();
+  try {
+    require_finite("last", updater_.parameters(), state_.step);  // they are equal in all processes
+  } catch (const Error& error) {
+    if (files_) files_->finish_what_can_be();  // an older state may wait
+    fail_together(processes_, error.what());
+  }
   on_first_process(processes_, [&] { files_->writer().make_room_for_state(); });
   const CheckpointObjects objects = checkpoint_objects();
   const TrainingTensors tensors = gather_tensors(objects);
   if (files_) files_->add_state(snapshot_last(files_->path(), objects, tensors, state_));
   is_saved_ = true;
-}
-
-/// The parameters are equal in all processes.
-void Trainer::require_finite_parameters() {
-  try {
-    require_finite("last", updater_.parameters(), state_.step);
-  } catch (const Error& error) {
-    if (files_) files_->finish_what_can_be();  // an older state may wait
-    fail_together(processes_, error.what());
-  }
 }
 
 CheckpointObjects Trainer::checkpoint_objects() {

@@ -82,8 +82,6 @@ class Trainer {
   Outcome train(RunRequests& requests);
   Update update(RunRequests& requests);
   void train_one_step(RunRequests& requests);
-  void advance_positions();
-  bool take_save_request(RunRequests& requests);
   void record_update(const LossSums& sums);
   void count_skipped_step();
   void check_spike(double loss);
@@ -97,7 +95,6 @@ class Trainer {
   void add_state_or_warn();
   void save_now();
   void add_state();
-  void require_finite_parameters();
   CheckpointSizes checkpoint_sizes() const;
   bool is_due(std::int64_t every) const;
   std::optional<Outcome> find_outcome() const;

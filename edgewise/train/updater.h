@@ -81,7 +81,6 @@ class Updater {
   const Adam& adam() const { return adam_; }
   const FlatParameters& parameters() const { return parameters_; }
   const OwnedPieces& pieces() const { return pieces_; }
-  ProcessGroup& processes() const { return processes_; }
 
  private:
   /// The local results of the batches before the last backward pass.

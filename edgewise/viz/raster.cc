@@ -31,12 +31,6 @@ using Handle = std::unique_ptr<RsvgHandle, Deleter<g_object_unref>>;
   fail("rasterise: the picture cannot be drawn: {}", message);
 }
 
-/// Throws Error if the system starts no thread: Pango needs one for its fonts, and GLib ends the process without it.
-void require_thread() {
-  check(try_start_thread([] {}).has_value(),
-        "rasterise: the system refuses to start a thread, needs one for drawing text; {}", kRaiseProcessLimit);
-}
-
 Handle parse(std::string_view svg) {
   GError* error = nullptr;
   Handle handle(rsvg_handle_new_from_data(reinterpret_cast<const guint8*>(svg.data()), svg.size(), &error));
@@ -76,18 +70,17 @@ struct Box {
   std::int64_t height = 0;
 };
 
-/// Appends `bytes` bytes of a number, highest byte first.
-void append_number(std::string& to, std::uint64_t value, int bytes) {
-  for (int shift = 8 * (bytes - 1); shift >= 0; shift -= 8) to += static_cast<char>(value >> shift & 0xFF);
+/// Returns `bytes` bytes of a number, highest byte first.
+std::string big_endian(std::uint64_t value, int bytes = 4) {
+  std::string text;
+  for (int shift = 8 * (bytes - 1); shift >= 0; shift -= 8) text += static_cast<char>(value >> shift & 0xFF);
+  return text;
 }
 
 std::string make_chunk(const std::string& type, const std::string& data) {
-  std::string bytes;
-  append_number(bytes, data.size(), 4);
   const std::string content = type + data;
-  bytes += content;
-  append_number(bytes, crc32(0, reinterpret_cast<const Bytef*>(content.data()), static_cast<uInt>(content.size())), 4);
-  return bytes;
+  return big_endian(data.size()) + content +
+         big_endian(crc32(0, reinterpret_cast<const Bytef*>(content.data()), static_cast<uInt>(content.size())));
 }
 
 std::string compress_bytes(const std::string& bytes) {
@@ -136,42 +129,32 @@ Box find_changed_box(const Raster& before, const Raster& now) {
 }
 
 std::string make_header(const Raster& frame) {
-  std::string data;
-  append_number(data, static_cast<std::uint64_t>(frame.width), 4);
-  append_number(data, static_cast<std::uint64_t>(frame.height), 4);
+  std::string data =
+      big_endian(static_cast<std::uint64_t>(frame.width)) + big_endian(static_cast<std::uint64_t>(frame.height));
   data += {kEightBits, kTruecolour, 0, 0, 0};  // compression method, filter method, no interlacing
   return make_chunk("IHDR", data);
 }
 
 std::string make_animation_control(std::size_t frames) {
-  std::string data;
-  append_number(data, frames, 4);
-  append_number(data, 0, 4);  // repeats without end
-  return make_chunk("acTL", data);
+  return make_chunk("acTL", big_endian(frames) + big_endian(0));  // repeats without end
 }
 
 std::string make_frame_control(std::uint64_t sequence, const Box& box, std::int64_t milliseconds) {
-  std::string data;
-  append_number(data, sequence, 4);
+  std::string data = big_endian(sequence);
   for (const std::int64_t value : {box.width, box.height, box.left, box.top}) {
-    append_number(data, static_cast<std::uint64_t>(value), 4);
+    data += big_endian(static_cast<std::uint64_t>(value));
   }
-  append_number(data, static_cast<std::uint64_t>(milliseconds), 2);
-  append_number(data, 1000, 2);  // unit of the time: 1/1000 second
-  data += {0, 0};                // the next frame replaces only the pixels of its box
+  data += big_endian(static_cast<std::uint64_t>(milliseconds), 2) + big_endian(1000, 2);  // in units of 1/1000 second
+  data += {0, 0};  // the next frame replaces only the pixels of its box
   return make_chunk("fcTL", data);
-}
-
-std::string make_frame_data(std::uint64_t sequence, const std::string& image) {
-  std::string data;
-  append_number(data, sequence, 4);
-  return make_chunk("fdAT", data + image);
 }
 
 }  // namespace
 
 Raster rasterise(std::string_view svg, double scale) {
-  require_thread();
+  // Pango needs a thread for its fonts, and GLib ends the process without it.
+  check(try_start_thread([] {}).has_value(),
+        "rasterise: the system refuses to start a thread, needs one for drawing text; {}", kRaiseProcessLimit);
   const Handle handle = parse(svg);
   double width = 0;
   double height = 0;
@@ -214,7 +197,7 @@ std::string encode_png(std::span<const Raster> frames, std::int64_t milliseconds
   for (std::size_t i = 1; i < frames.size(); ++i) {
     const Box box = find_changed_box(frames[i - 1], frames[i]);
     png += make_frame_control(sequence++, box, milliseconds);
-    png += make_frame_data(sequence++, compress_image(frames[i], box));
+    png += make_chunk("fdAT", big_endian(sequence++) + compress_image(frames[i], box));
   }
   return png + make_chunk("IEND", "");
 }

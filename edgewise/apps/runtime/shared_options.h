@@ -52,8 +52,7 @@ CLI::Option* add_number(CLI::App& command, const std::string& names, FieldValue 
 
 /// Adds an option that takes the name of a file or directory, or several names if `value` is a vector. Throws Error for
 /// an empty name.
-template <class Value>
-CLI::Option* add_path(CLI::App& command, const std::string& names, Value& value, const std::string& help) {
+CLI::Option* add_path(CLI::App& command, const std::string& names, auto& value, const std::string& help) {
   CLI::Option* option = command.add_option(names, value, help);
   return option->check([&command, option](const std::string& path) {
     check(!path.empty(), "{}: {} is empty, needs the name of a file or directory", full_name(command),

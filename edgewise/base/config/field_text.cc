@@ -101,17 +101,13 @@ struct ValueText {
   std::string operator()(const Section&) const { fail("value_text: {} is a section, needs a value", path); }
 };
 
-template <class... Values>
-bool holds_any(const Field& field) {
-  return (std::holds_alternative<Values>(field.value) || ...);
-}
-
 }  // namespace
 
-bool is_section(const Field& field) { return holds_any<Section>(field); }
+bool is_section(const Field& field) { return std::holds_alternative<Section>(field.value); }
 
 bool is_text_field(const Field& field) {
-  return holds_any<std::string*, std::optional<std::string>*, EnumValue>(field);
+  return std::holds_alternative<std::string*>(field.value) || std::holds_alternative<EnumValue>(field.value) ||
+         std::holds_alternative<std::optional<std::string>*>(field.value);
 }
 
 std::string number_text(double value) {

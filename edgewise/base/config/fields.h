@@ -136,8 +136,7 @@ FieldValue value_of(Value& value) {
 struct CollectFields {
   Section& section;
 
-  template <class Value>
-  void operator()(std::string_view name, Value& value, std::string_view help, Range range = {}) const {
+  void operator()(std::string_view name, auto& value, std::string_view help, Range range = {}) const {
     section.push_back({std::string(name), std::string(help), range, value_of(value)});
   }
 };

@@ -36,11 +36,6 @@ bool is_empty_directory(const fs::path& path) {
   return fs::is_directory(path, error) && fs::is_empty(path, error) && !error;
 }
 
-// Whether a DirectoryWriter may replace the path.
-bool is_replaceable(const fs::path& path) {
-  return !is_there(path) || is_empty_directory(path) || is_there(path / kManifestName);
-}
-
 int rename_directory(const fs::path& from, const fs::path& to) {
   return file_system().rename(from, to) == 0 ? 0 : errno;
 }
@@ -137,12 +132,6 @@ void check_links(const fs::path& directory, std::string_view caller) {
   }
 }
 
-void remove_leftovers_of(const fs::path& target) {
-  const std::string name = target.filename().string();
-  for_each_leftover(target.parent_path(), name + std::string(kAside), remove_leftover);
-  for_each_leftover(target.parent_path(), name, remove_leftover);
-}
-
 }  // namespace
 
 void create_directories(const fs::path& directory, std::string_view caller) {
@@ -185,8 +174,10 @@ DirectoryWriter::DirectoryWriter(const fs::path& target, std::string_view caller
   check(!error, "{}: {}: {}", caller_, target_text_, error.message());
   const int create_error = create_with_parents(target_.parent_path());
   check(create_error == 0, "{}: {}: {}", caller_, target_text_, error_text(create_error));
-  remove_leftovers_of(target_);
-  check(is_replaceable(target_),
+  for (const std::string_view end : {kAside, std::string_view()}) {
+    for_each_leftover(target_.parent_path(), target_.filename().string() + std::string(end), remove_leftover);
+  }
+  check(!is_there(target_) || is_empty_directory(target_) || is_there(target_ / kManifestName),
         "{}: {} exists without a {}, needs to be absent, empty or written by this program; choose another directory",
         caller_, target_text_, kManifestName);
   temporary_.emplace(target_, [this](const fs::path& path) {

@@ -16,8 +16,7 @@ std::string quote_json(std::string_view text);
 std::string json_number(double value);
 
 /// Returns a JSON array on one line. `json_of(element)` returns the JSON text of an element of the range.
-template <class Range, class JsonOf>
-std::string json_array(const Range& range, JsonOf json_of) {
+std::string json_array(const auto& range, auto json_of) {
   std::string elements;
   for (const auto& element : range) {
     if (!elements.empty()) elements += ", ";
@@ -33,10 +32,7 @@ class JsonObject {
   JsonObject& add(std::string_view key, const char* value) { return add(key, std::string_view(value)); }
   JsonObject& add(std::string_view key, bool value) { return add_json(key, value ? "true" : "false"); }
   JsonObject& add(std::string_view key, double value) { return add_json(key, json_number(value)); }
-  template <std::integral Whole>
-  JsonObject& add(std::string_view key, Whole value) {
-    return add_json(key, std::to_string(value));
-  }
+  JsonObject& add(std::string_view key, std::integral auto value) { return add_json(key, std::to_string(value)); }
 
   /// Adds an object such as {"2": 40, "3": 5}.
   JsonObject& add(std::string_view key, const std::map<std::int64_t, std::int64_t>& counts);

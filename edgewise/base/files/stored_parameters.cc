@@ -18,8 +18,6 @@ constexpr std::string_view kScaleSuffix = ".scale";
 
 bool is_int8_matrix(const TensorInfo& tensor) { return tensor.dtype == DType::kI8 && tensor.shape.size() == 2; }
 
-bool is_float_type(DType dtype) { return dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBF16; }
-
 std::string scales_name(const std::string& name) { return name + std::string(kScaleSuffix); }
 
 std::string describe(const TensorInfo& found, DType dtype, std::span<const std::int64_t> shape) {
@@ -75,7 +73,8 @@ std::string describe_difference(const SafetensorsFile& file, const std::string& 
   const TensorInfo* found = file.find(name);
   if (found == nullptr) return "lacks " + quote(name);
   const bool is_int8 = is_int8_matrix(*found);
-  const DType needed = is_int8 || is_float_type(found->dtype) ? found->dtype : DType::kF32;
+  const bool is_float = found->dtype == DType::kF16 || found->dtype == DType::kBF16;
+  const DType needed = is_int8 || is_float ? found->dtype : DType::kF32;
   if (found->dtype != needed || !std::ranges::equal(found->shape, shape)) return describe(*found, needed, shape);
   if (!is_int8) return "";
   const TensorInfo* scales = file.find(scales_name(name));

@@ -57,8 +57,6 @@ bool is_being_removed(const FileDescriptor& lock, const fs::path& path) {
   return !try_lock(lock, LOCK_SH) || !is_named(lock, path);
 }
 
-fs::path folder_of(const fs::path& path) { return path.has_parent_path() ? path.parent_path() : fs::path("."); }
-
 }  // namespace
 
 TemporaryPath::TemporaryPath(const fs::path& target, const std::function<int(const fs::path&)>& create) {
@@ -103,7 +101,8 @@ void for_each_leftover(const fs::path& folder, const std::string& target_name,
 }
 
 void remove_leftover_files(const fs::path& target) {
-  for_each_leftover(folder_of(target), target.filename().string(), [](const Leftover& leftover) {
+  const fs::path folder = target.has_parent_path() ? target.parent_path() : fs::path(".");
+  for_each_leftover(folder, target.filename().string(), [](const Leftover& leftover) {
     std::error_code error;
     if (fs::is_regular_file(fs::symlink_status(leftover.path, error))) file_system().remove(leftover.path);
   });
