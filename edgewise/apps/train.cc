@@ -69,11 +69,6 @@ void score_test(const TrainCommand& command, const TrainResult& result, TrainSig
   }
 }
 
-void print_unused_options(const VocabularySection& options) {
-  const std::string unused = describe_unused_options(options);
-  if (!unused.empty()) print_output("note: {}\n", unused);
-}
-
 Experiment read_config(const TrainCommand& command) {
   if (command.is_resumed) return read_resumed_config(command.config, command.settings, command.run);
   if (!command.from.empty()) return read_fine_tuning_config(command.config, command.settings, command.from);
@@ -132,7 +127,8 @@ TrainResult train_as_process(const TrainCommand& command, const Experiment& expe
 /// Trains as the first process, which prints for all.
 void train_and_report(const TrainCommand& command, const Experiment& experiment, TrainSignals& signals,
                       ProcessGroup& processes) {
-  if (!command.is_resumed && command.from.empty()) print_unused_options(experiment.vocabulary);
+  const std::string unused = describe_unused_options(experiment.vocabulary);
+  if (!unused.empty() && !command.is_resumed && command.from.empty()) print_output("note: {}\n", unused);
   Progress progress(experiment, signals);
   if (processes.size() > 1) print_output("{} processes\n", processes.size());
   const TrainResult result = train_as_process(command, experiment, progress, signals, processes);

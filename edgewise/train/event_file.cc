@@ -194,7 +194,8 @@ void cut_file(const fs::path& path, const StartReport& start) {
   if (size < events.size()) AppendedFile(path, size).sync();
 }
 
-void cut_files(const fs::path& run, const StartReport& start) {
+/// Opens the file of the events after the start, and removes the events of all files that are not kept.
+AppendedFile open_file(const fs::path& run, const StartReport& start) {
   std::error_code list_error;
   for (const fs::directory_entry& entry : fs::directory_iterator(run, list_error)) {
     const fs::path& path = entry.path();
@@ -202,10 +203,6 @@ void cut_files(const fs::path& run, const StartReport& start) {
     const bool is_later = path.filename() > file_name(start.step);
     is_later ? remove_file(path) : cut_file(path, start);
   }
-}
-
-AppendedFile open_file(const fs::path& run, const StartReport& start) {
-  cut_files(run, start);
   return AppendedFile(run / file_name(start.step));
 }
 

@@ -204,12 +204,6 @@ std::string draw_nodes(const GraphDrawing& graph, const GraphLayout& layout) {
   return svg;
 }
 
-/// Returns whether the legend displays edge numbers. The edges of a relation have contiguous numbers, except in a batch
-/// and in a subgraph.
-bool has_numbered_edges(const GraphDrawing& graph, const GraphDrawing& whole) {
-  return graph.relations.size() > 1 && graph.sets[0].part_sizes.size() < 2 && graph.num_edges() == whole.num_edges();
-}
-
 std::string draw_legend(const GraphDrawing& graph, bool is_numbered, double y) {
   std::string svg;
   std::int64_t first_edge = 0;
@@ -229,12 +223,15 @@ std::string draw_legend(const GraphDrawing& graph, bool is_numbered, double y) {
 SvgPicture draw_nodes_and_edges(const GraphDrawing& graph, const GraphDrawing& whole) {
   const GraphLayout layout(whole);
   const double opacity = std::clamp(4.0 / std::sqrt(static_cast<double>(whole.num_edges())), 0.12, 0.8);
+  // The edges of a relation have contiguous numbers, which the legend displays, except in a batch and in a subgraph.
+  const bool is_numbered =
+      graph.relations.size() > 1 && graph.sets[0].part_sizes.size() < 2 && graph.num_edges() == whole.num_edges();
   SvgPicture picture;
   picture.title = graph.title;
   picture.width = std::max(layout.width(), 2 * kMargin + label_width(graph.title) * kTitleScale);
   picture.height = layout.height() + kLineHeight * static_cast<double>(graph.relations.size()) + 12;
   picture.body = svg_text(kMargin, 16, graph.title, "class=\"title\"") + "\n" + draw_edges(graph, layout, opacity) +
-                 draw_nodes(graph, layout) + draw_legend(graph, has_numbered_edges(graph, whole), layout.height() + 12);
+                 draw_nodes(graph, layout) + draw_legend(graph, is_numbered, layout.height() + 12);
   return picture;
 }
 

@@ -135,10 +135,6 @@ std::string make_header(const Raster& frame) {
   return make_chunk("IHDR", data);
 }
 
-std::string make_animation_control(std::size_t frames) {
-  return make_chunk("acTL", big_endian(frames) + big_endian(0));  // repeats without end
-}
-
 std::string make_frame_control(std::uint64_t sequence, const Box& box, std::int64_t milliseconds) {
   std::string data = big_endian(sequence);
   for (const std::int64_t value : {box.width, box.height, box.left, box.top}) {
@@ -192,7 +188,10 @@ std::string encode_png(std::span<const Raster> frames, std::int64_t milliseconds
   std::string png = std::string(kSignature) + make_header(first);
   const bool is_animated = frames.size() > 1;
   std::uint64_t sequence = 0;
-  if (is_animated) png += make_animation_control(frames.size()) + make_frame_control(sequence++, whole, milliseconds);
+  if (is_animated) {
+    png += make_chunk("acTL", big_endian(frames.size()) + big_endian(0));  // repeats without end
+    png += make_frame_control(sequence++, whole, milliseconds);
+  }
   png += make_chunk("IDAT", compress_image(first, whole));
   for (std::size_t i = 1; i < frames.size(); ++i) {
     const Box box = find_changed_box(frames[i - 1], frames[i]);

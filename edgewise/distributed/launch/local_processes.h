@@ -23,7 +23,7 @@ struct LocalProcessesOptions {
 
 struct LocalProcessesResult {
   int exit_code = 0;
-  std::string failure;  // of a process that may have printed none itself: "rank 2 was ended by signal 9 (Killed)"
+  std::string failure;  // may be one that nobody printed: "rank 2 was ended by signal 9 (Killed)"
   int attempts = 0;
 };
 
