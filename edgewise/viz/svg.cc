@@ -64,12 +64,6 @@ bool is_joinable(char32_t point) {
                                   (point >= 0xFE70 && point <= 0xFEFC) || (point >= 0x1F000 && point <= 0x1FAFF));
 }
 
-/// Returns whether a joiner of `size` bytes at `offset` stands between two characters that it may join.
-bool joins_neighbours(std::string_view text, std::size_t offset, std::size_t size, char32_t previous) {
-  const std::size_t end = offset + size;
-  return is_joinable(previous) && end < text.size() && is_joinable(code_point_at(text, end).value);
-}
-
 char32_t make_visible(char32_t point) {
   if (point < 0x20) return kPictureOfNul + point;
   if (point == 0x7F) return kPictureOfDelete;
@@ -150,7 +144,10 @@ std::string printable_token(std::string_view token, std::size_t max_characters) 
   bool is_cut = false;
   char32_t previous = 0;
   for_each_code_point(token, [&](const CodePoint& point, std::size_t offset) {
-    const bool is_kept = is_joiner(point.value) && joins_neighbours(token, offset, point.size, previous);
+    // A joiner is kept between two characters that it may join.
+    const std::size_t end = offset + point.size;
+    const bool is_kept = is_joiner(point.value) && is_joinable(previous) && end < token.size() &&
+                         is_joinable(code_point_at(token, end).value);
     const char32_t value = point.size == 0 ? kReplacementCharacter : is_kept ? point.value : make_visible(point.value);
     previous = point.value;
     const bool is_mark = is_combining(value);
