@@ -11,10 +11,13 @@
 #include <atomic>
 #include <csignal>
 #include <functional>
+#include <future>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "edgewise/apps/serve/line_log.h"
 #include "edgewise/apps/serve/signal_pipe.h"
@@ -25,6 +28,7 @@
 namespace edgewise {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::MatchesRegex;
 using testing::StartsWith;
@@ -377,6 +381,33 @@ TEST(LineLog, TellsBeforeTheNextLineHowManyLinesWereLost) {
 TEST(LineLog, TellsAtItsEndHowManyLinesWereLost) {
   const auto [num_lost, written] = lose_first_lines([](std::string_view) { return true; });
   EXPECT_THAT(written, StartsWith(fmt::format("{{\"lost_lines\": {}}}\n", num_lost)));
+}
+
+TEST(LineLog, CountsLinesAgainIfTheLineThatTellsOfThemIsLost) {
+  std::array<std::promise<void>, 2> write_begins;
+  std::array<std::promise<void>, 2> write_may_end;
+  std::vector<std::string> written;  // the beginnings of texts
+  {
+    LineLog log([&](std::string_view text) {
+      const std::size_t i = written.size();
+      if (i < write_begins.size()) {
+        write_begins[i].set_value();
+        write_may_end[i].get_future().wait();
+      }
+      written.emplace_back(text.substr(0, 100));
+      return i != 2;
+    });
+    log.add("a");
+    write_begins[0].get_future().wait();
+    log.add(std::string(5 << 20, 'b'));
+    log.add("does not fit");
+    log.add("does not fit");
+    write_may_end[0].set_value();
+    write_begins[1].get_future().wait();
+    log.add("c");
+    write_may_end[1].set_value();
+  }
+  EXPECT_THAT(written, ElementsAre("a\n", StartsWith("b"), "{\"lost_lines\": 2}\nc\n", "{\"lost_lines\": 3}\n"));
 }
 
 }  // namespace

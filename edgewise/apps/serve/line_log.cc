@@ -12,8 +12,8 @@ namespace edgewise {
 namespace {
 
 constexpr std::size_t kMaxWaitingBytes = std::size_t{4} << 20;
-constexpr std::size_t kManyBytes = kMaxWaitingBytes / 4;  // are written at once
-constexpr std::chrono::milliseconds kCollectTime{10};
+constexpr std::size_t kManyBytes = kMaxWaitingBytes / 4;  // a batch of this size is written without waiting for more
+constexpr std::chrono::milliseconds kCollectTime{10};     // how long a smaller batch waits for more lines
 
 /// Returns a line that tells how many lines were lost; nothing for none.
 std::string loss_line(std::size_t num_lost) {
@@ -47,8 +47,9 @@ void LineLog::add(std::string_view line) {
       return;
     }
     is_due = waiting_.empty() || waiting_.size() > kManyBytes;
-    waiting_.append(loss_line(std::exchange(num_lost_, 0))).append(line).append("\n");
-    ++num_waiting_;
+    const std::size_t num_lost = std::exchange(num_lost_, 0);
+    waiting_.append(loss_line(num_lost)).append(line).append("\n");
+    num_waiting_ += num_lost + 1;
   }
   if (is_due) changed_.notify_one();
 }
@@ -56,14 +57,16 @@ void LineLog::add(std::string_view line) {
 void LineLog::write_lines() {
   std::size_t num_unwritten = 0;  // lines that `write_` lost
   std::unique_lock lock(mutex_);
-  for (bool is_last = false; !is_last;) {
+  while (true) {
     changed_.wait(lock, [&] { return is_at_end_ || !waiting_.empty(); });
     // Each wake-up of this thread for a single line would delay a thread that searches.
     changed_.wait_for(lock, kCollectTime, [&] { return is_at_end_ || waiting_.size() > kManyBytes; });
-    is_last = waiting_.empty();
-    std::string lines = loss_line(num_unwritten) + std::exchange(waiting_, {});
-    if (is_last) lines += loss_line(num_lost_);
-    if (lines.empty()) return;
+    if (waiting_.empty()) {  // at the end
+      const std::string losses = loss_line(num_unwritten) + loss_line(num_lost_);
+      if (!losses.empty()) write_(losses);
+      return;
+    }
+    const std::string lines = loss_line(num_unwritten) + std::exchange(waiting_, {});
     const std::size_t num_lines = num_unwritten + std::exchange(num_waiting_, 0);
     lock.unlock();
     num_unwritten = write_(lines) ? 0 : num_lines;

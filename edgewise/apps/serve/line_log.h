@@ -35,8 +35,8 @@ class LineLog {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::string waiting_;
-  std::size_t num_waiting_ = 0;  // lines
-  std::size_t num_lost_ = 0;     // lines that did not fit
+  std::size_t num_waiting_ = 0;  // lines added to waiting_, and lines of whose loss it tells
+  std::size_t num_lost_ = 0;     // lines that did not fit since the last one that did
   bool is_at_end_ = false;
   std::jthread thread_;
 };
