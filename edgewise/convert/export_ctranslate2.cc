@@ -6,6 +6,7 @@
 
 #include "edgewise/base/files/json.h"
 #include "edgewise/convert/ctranslate2_model.h"
+#include "edgewise/convert/export_checks.h"
 #include "edgewise/convert/exported_content.h"
 #include "edgewise/convert/exported_model.h"
 #include "edgewise/convert/position_tables.h"
@@ -15,15 +16,6 @@ namespace edgewise {
 namespace {
 
 using Files = std::map<std::string, std::string>;
-
-/// Throws Error for options that CTranslate2 does not have. Its norms may have any epsilon, and its texts are tokens,
-/// of whatever case.
-void check_options(const ModelFiles& model, std::string_view caller) {
-  Experiment experiment = model.experiment;
-  experiment.model.norm_epsilon = LayerOptions().norm_epsilon;
-  experiment.vocabulary.input_case = experiment.vocabulary.output_case = CaseKind::kKeep;
-  check_exportable(experiment, caller);
-}
 
 std::int64_t activation_number(Activation activation) {
   if (activation == Activation::kGelu) return 3;
@@ -134,7 +126,7 @@ void add_pieces(const Vocabularies& vocabularies, Files& files) {
 }  // namespace
 
 Files export_ctranslate2(const ModelFiles& model, std::string_view caller) {
-  check_options(model, caller);
+  check_exportable(model.experiment.model, caller);
   Files files;
   files["model.bin"] = ModelWriter(model, caller).run();
   files["config.json"] = config_json(model);

@@ -9,6 +9,7 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/files/json.h"
+#include "edgewise/convert/export_checks.h"
 #include "edgewise/convert/exported_content.h"
 #include "edgewise/convert/exported_model.h"
 #include "edgewise/convert/hugging_face_tokenizer.h"
@@ -158,6 +159,16 @@ HuggingFaceFamily family_of(const TransformerOptions& options, std::string_view 
                 "post with final_norm false (MarianMT), or pre with final_norm true (M2M-100)");
 }
 
+/// Throws Error for options that MarianMT and M2M-100 do not have.
+void check_hugging_face_options(const Experiment& experiment, std::string_view caller) {
+  constexpr double kEpsilon = 1e-5;  // norms of MarianMT and M2M-100 have no other
+  check_exportable(experiment.model, caller);
+  if (experiment.model.norm_epsilon != kEpsilon) {
+    refuse_option(caller, "model.norm_epsilon", json_number(experiment.model.norm_epsilon), json_number(kEpsilon));
+  }
+  check_case_is_kept(experiment.vocabulary, caller);
+}
+
 void check_m2m100(const TransformerOptions& options, std::string_view caller) {
   if (options.positions != PositionKind::kFairseq) {
     refuse_option(caller, "model.positions", enum_name(options.positions),
@@ -209,7 +220,7 @@ std::string write_parameters(const ModelFiles& model, HuggingFaceFamily family, 
 }  // namespace
 
 std::map<std::string, std::string> export_hugging_face(const ModelFiles& model, std::string_view caller) {
-  check_exportable(model.experiment, caller);
+  check_hugging_face_options(model.experiment, caller);
   const HuggingFaceFamily family = family_of(model.experiment.model, caller);
   if (family == HuggingFaceFamily::kM2m100) check_m2m100(model.experiment.model, caller);
   const HuggingFaceLengths lengths = hugging_face_lengths(model);

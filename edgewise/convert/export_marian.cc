@@ -10,6 +10,7 @@
 #include "edgewise/base/error.h"
 #include "edgewise/base/files/json.h"
 #include "edgewise/base/utf8.h"
+#include "edgewise/convert/export_checks.h"
 #include "edgewise/convert/exported_content.h"
 #include "edgewise/convert/exported_model.h"
 #include "edgewise/convert/marian_config.h"
@@ -189,9 +190,8 @@ void check_layers(const TransformerOptions& options, std::string_view caller) {
 
 /// Throws Error for options that Marian does not have.
 void check_marian_options(const ModelFiles& model, std::string_view caller) {
-  Experiment experiment = model.experiment;
-  experiment.model.norm_epsilon = LayerOptions().norm_epsilon;
-  check_exportable(experiment, caller);
+  check_exportable(model.experiment.model, caller);
+  check_case_is_kept(model.experiment.vocabulary, caller);
   check_layers(model.experiment.model, caller);
   if (!model.experiment.data.end_input) {
     refuse_option(caller, "data.end_input", "false",

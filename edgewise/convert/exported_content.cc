@@ -2,7 +2,6 @@
 #include "edgewise/convert/exported_content.h"
 
 #include "edgewise/base/error.h"
-#include "edgewise/base/files/json.h"
 #include "edgewise/base/files/stored_parameters.h"
 #include "edgewise/convert/tensor_layout.h"
 
@@ -13,29 +12,7 @@ bool is_attention_bias(std::string_view name) {
   return name.ends_with(".bias") && name.find("_attention.") != std::string_view::npos;
 }
 
-void check_case(CaseKind kind, std::string_view option, std::string_view caller) {
-  if (kind != CaseKind::kKeep) refuse_option(caller, option, enum_name(kind), "keep");
-}
-
 }  // namespace
-
-void refuse_option(std::string_view caller, std::string_view option, std::string_view has, std::string_view needs) {
-  fail("{}: {} is {}, needs {}", caller, option, has, needs);
-}
-
-void check_exportable(const Experiment& experiment, std::string_view caller) {
-  const TransformerOptions& model = experiment.model;
-  constexpr double kEpsilon = 1e-5;  // norms of transformers and CTranslate2 have no other
-  if (model.kind != ModelKind::kTransformer) refuse_option(caller, "model.kind", enum_name(model.kind), "transformer");
-  if (model.score != ScoreKind::kDot) refuse_option(caller, "model.score", enum_name(model.score), "dot");
-  if (model.clamp) refuse_option(caller, "model.clamp", json_number(*model.clamp), "no limit");
-  if (model.norm != NormKind::kLayerNorm) refuse_option(caller, "model.norm", enum_name(model.norm), "layer_norm");
-  if (model.norm_epsilon != kEpsilon) {
-    refuse_option(caller, "model.norm_epsilon", json_number(model.norm_epsilon), json_number(kEpsilon));
-  }
-  check_case(experiment.vocabulary.input_case, "vocabulary.input_case", caller);
-  check_case(experiment.vocabulary.output_case, "vocabulary.output_case", caller);
-}
 
 StoredTensors exported_parameters(const ModelFiles& model, ExportedTypes types, std::string_view caller) {
   const TransformerOptions& stored_options = model.experiment.model;

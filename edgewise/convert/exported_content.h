@@ -14,23 +14,15 @@
 
 namespace edgewise {
 
-/// Throws an Error about an option: "edgewise export: model.score is additive, needs dot".
-[[noreturn]] void refuse_option(std::string_view caller, std::string_view option, std::string_view has,
-                                std::string_view needs);
-
-/// Throws Error, beginning with `caller`, for options that no other system has: of kind, score, clamp, norm,
-/// norm_epsilon and case.
-void check_exportable(const Experiment& experiment, std::string_view caller);
-
-/// Types of exported parameters: F16 and BF16 stay, or all become F32, which changes no value.
+/// Types of exported parameters: kStored keeps F32, F16 and BF16; kF32 converts all to F32, without rounding.
 enum class ExportedTypes { kStored, kF32 };
 
-/// Returns the parameters that list_parameters lists for a model with biases in attention, where biases that the model
-/// lacks are 0; matrices of I8 become F32. The result views the memory of `model` or has its own. Throws Error,
-/// beginning with `caller`, for parameters that do not fit the options.
+/// Returns the parameters of list_parameters() (tensor_layout.h), always with attention biases: zeros where the model
+/// has none. I8 matrices become F32. The result views the memory of `model` or has its own. Throws Error, beginning
+/// with `caller`, for parameters that do not fit the options.
 StoredTensors exported_parameters(const ModelFiles& model, ExportedTypes types, std::string_view caller);
 
-/// Returns the list of a mapped vocabulary.
+/// Returns the tokens of a vocabulary of kind kMapped.
 TokenList mapped_tokens(const Vocabulary& vocabulary);
 
 /// Returns the texts of all tokens, by number.

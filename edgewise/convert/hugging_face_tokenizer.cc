@@ -7,6 +7,7 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/files/json.h"
+#include "edgewise/convert/export_checks.h"
 #include "edgewise/convert/exported_content.h"
 #include "edgewise/convert/hugging_face_vocabulary.h"
 

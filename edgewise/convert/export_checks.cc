@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "edgewise/convert/export_checks.h"
+
+#include "edgewise/base/error.h"
+#include "edgewise/base/files/json.h"
+
+namespace edgewise {
+
+void refuse_option(std::string_view caller, std::string_view option, std::string_view has, std::string_view needs) {
+  fail("{}: {} is {}, needs {}", caller, option, has, needs);
+}
+
+void check_exportable(const TransformerOptions& model, std::string_view caller) {
+  if (model.kind != ModelKind::kTransformer) refuse_option(caller, "model.kind", enum_name(model.kind), "transformer");
+  if (model.score != ScoreKind::kDot) refuse_option(caller, "model.score", enum_name(model.score), "dot");
+  if (model.clamp) refuse_option(caller, "model.clamp", json_number(*model.clamp), "no limit");
+  if (model.norm != NormKind::kLayerNorm) refuse_option(caller, "model.norm", enum_name(model.norm), "layer_norm");
+}
+
+void check_case_is_kept(const VocabularySection& vocabulary, std::string_view caller) {
+  const auto check_case = [&](std::string_view option, CaseKind kind) {
+    if (kind != CaseKind::kKeep) refuse_option(caller, option, enum_name(kind), "keep");
+  };
+  check_case("vocabulary.input_case", vocabulary.input_case);
+  check_case("vocabulary.output_case", vocabulary.output_case);
+}
+
+}  // namespace edgewise
