@@ -63,8 +63,8 @@ at::Tensor attend(std::span<const Relation> relation_H, const at::Tensor& query_
 
 /// Returns the implementation that `attend` uses for a relation and tensors like these. On the CPU, with the
 /// instruction set: "tiles, avx512" for products of small dense matrices, "rows, avx512" for computation edge by edge,
-/// or "reference". On a GPU: "intervals, cuda" for products of small dense matrices, or "edges, cuda" for computation
-/// edge by edge. "definition" where no kernel fits.
+/// or "reference". On a GPU: "intervals, cuda" or "bitmaps, cuda" for products of small dense matrices, or
+/// "sparse, cuda" for computation edge by edge. "definition" where no kernel fits.
 std::string attention_kernel(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& value_SHV);
 
 /// Returns the weights that `attend` uses (before dropout), [E, H], in the order of the relation's edges.

@@ -40,10 +40,10 @@ std::string_view gpu_attention_name(GpuAttention kernel) {
   switch (kernel) {
     case GpuAttention::kIntervals:
       return "intervals";
-    case GpuAttention::kTiles:
-      return "tiles";
-    case GpuAttention::kEdges:
-      return "edges";
+    case GpuAttention::kBitmaps:
+      return "bitmaps";
+    case GpuAttention::kSparse:
+      return "sparse";
   }
   fail("gpu_attention_name: kernel is {}, needs one of GpuAttention", static_cast<int>(kernel));
 }
@@ -62,9 +62,9 @@ GpuAttention choose_gpu_attention(const Relation& relation, at::Device device, c
   if (is_size_of_intervals && derive_on<DeviceIntervals>(relation, device).view()) return GpuAttention::kIntervals;
   const bool is_size_of_tiles = kernels::can_attend_bitmaps<T>(sizes.head_size, sizes.value_size);
   if (is_size_of_tiles && derive_on<DeviceTilesByDestination>(relation, device).are_dense<T>()) {
-    return GpuAttention::kTiles;
+    return GpuAttention::kBitmaps;
   }
-  return GpuAttention::kEdges;
+  return GpuAttention::kSparse;
 }
 
 template <typename T>
@@ -73,9 +73,9 @@ void gpu_attention_forward(const kernels::AttentionForward<T>& p, const Relation
   switch (choose_gpu_attention<T>(relation, device, sizes_of(p))) {
     case GpuAttention::kIntervals:
       return kernels::interval_attention_forward(p, *derive_on<DeviceIntervals>(relation, device).view(), stream);
-    case GpuAttention::kTiles:
+    case GpuAttention::kBitmaps:
       return kernels::bitmap_attention_forward(p, tiles_by_destination(relation, device), stream);
-    case GpuAttention::kEdges:
+    case GpuAttention::kSparse:
       return kernels::sparse_attention_forward(p, derive_on<DeviceRows>(relation, device).view(), stream);
   }
 }
@@ -90,14 +90,14 @@ void gpu_attention_backward(const kernels::AttentionBackward<T>& p, const Relati
       const at::Tensor workspace = allocate_workspace(kernels::interval_backward_workspace(rows, num_heads), device);
       return kernels::interval_attention_backward(p, rows, workspace.mutable_data_ptr(), stream);
     }
-    case GpuAttention::kTiles: {
+    case GpuAttention::kBitmaps: {
       kernels::BitmapRelationView tiles = tiles_by_destination(relation, device);
       tiles.by_source = derive_on<DeviceTilesBySource>(relation, device).view();
       const at::Tensor workspace =
           allocate_workspace(kernels::bitmap_backward_workspace(relation.num_destinations(), num_heads), device);
       return kernels::bitmap_attention_backward(p, tiles, workspace.mutable_data_ptr(), stream);
     }
-    case GpuAttention::kEdges: {
+    case GpuAttention::kSparse: {
       const RelationView& rows = derive_on<DeviceRows>(relation, device).view();
       const at::Tensor workspace = allocate_workspace(kernels::sparse_backward_workspace(rows, num_heads), device);
       return kernels::sparse_attention_backward(p, rows, derive_on<DeviceEdgesBySource>(relation, device).view(),

@@ -150,9 +150,9 @@ TEST_F(AttendGpu, AttentionKernelNamesTheKernel) {
   };
 
   EXPECT_EQ(kernel_of(causal(9), 64, at::kFloat), "intervals, cuda-emulated");
-  EXPECT_EQ(kernel_of(causal(9), 8, at::kFloat), "edges, cuda-emulated");
-  EXPECT_EQ(kernel_of(lists, 64, at::kBFloat16), "edges, cuda-emulated");
-  EXPECT_EQ(kernel_of(random_relation(9, 9, 8, /*seed=*/8), 64, at::kBFloat16), "edges, cuda-emulated");
+  EXPECT_EQ(kernel_of(causal(9), 8, at::kFloat), "sparse, cuda-emulated");
+  EXPECT_EQ(kernel_of(lists, 64, at::kBFloat16), "sparse, cuda-emulated");
+  EXPECT_EQ(kernel_of(random_relation(9, 9, 8, /*seed=*/8), 64, at::kBFloat16), "sparse, cuda-emulated");
   EXPECT_EQ(kernel_of(lists, 5, at::kBFloat16), "definition");
   EXPECT_EQ(kernel_of(lists, 64, at::kDouble), "definition");
 }
