@@ -21,6 +21,7 @@ inline char upper_ascii(char letter) {
 
 inline bool is_letter_of_ascii(char letter) { return lower_ascii(letter) >= 'a' && lower_ascii(letter) <= 'z'; }
 inline bool is_digit_of_ascii(char letter) { return letter >= '0' && letter <= '9'; }
+inline bool is_alphanumeric_of_ascii(char letter) { return is_letter_of_ascii(letter) || is_digit_of_ascii(letter); }
 
 inline std::string lower_ascii(std::string_view text) {
   std::string lower(text);

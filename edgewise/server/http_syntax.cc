@@ -61,7 +61,7 @@ std::string check_head(std::string_view head) {
 bool is_host(std::string_view text) {
   constexpr std::string_view kOthers = "-._~%!$&'()*+;=:[]";  // RFC 3986, section 3.2.2
   return std::ranges::all_of(text, [&](char character) {
-    return is_letter_of_ascii(character) || is_digit_of_ascii(character) || kOthers.find(character) != kOthers.npos;
+    return is_alphanumeric_of_ascii(character) || kOthers.find(character) != kOthers.npos;
   });
 }
 

@@ -8,6 +8,7 @@
 #include "edgewise/base/utf8.h"
 #include "edgewise/text/sentences/sentence_marks.h"
 #include "edgewise/text/sentences/span_patterns.h"
+#include "edgewise/text/sentences/text_scan.h"
 #include "edgewise/text/unicode.h"
 
 namespace edgewise {

@@ -3,7 +3,9 @@
 #include <string>
 #include <unordered_set>
 
+#include "edgewise/base/ascii.h"
 #include "edgewise/text/sentences/span_patterns.h"
+#include "edgewise/text/sentences/text_scan.h"
 
 namespace edgewise {
 namespace {
@@ -69,10 +71,10 @@ struct DottedName {
 DottedName read_dotted_name(std::string_view text, std::size_t begin) {
   DottedName name{.end = begin};
   std::size_t last = begin;
-  const auto is_label = [](char c) { return is_ascii_alphanumeric(c) || c == '-' || c == '_'; };
+  const auto is_label = [](char c) { return is_alphanumeric_of_ascii(c) || c == '-' || c == '_'; };
   for (;;) {
     name.end = skip_while(text, name.end, is_label);
-    if (byte_or_zero(text, name.end) != '.' || !is_ascii_alphanumeric(byte_or_zero(text, name.end + 1)) ||
+    if (byte_or_zero(text, name.end) != '.' || !is_alphanumeric_of_ascii(byte_or_zero(text, name.end + 1)) ||
         name.end == last)
       break;
     ++name.num_dots;
@@ -84,8 +86,9 @@ DottedName read_dotted_name(std::string_view text, std::size_t begin) {
 
 std::size_t find_email_end(std::string_view text, std::size_t begin) {
   const std::size_t at =
-      skip_while(text, begin, [](char c) { return is_ascii_alphanumeric(c) || is_one_of(c, "._%+-"); });
-  if (at == begin || byte_or_zero(text, at) != '@' || !is_ascii_alphanumeric(byte_or_zero(text, at + 1))) return begin;
+      skip_while(text, begin, [](char c) { return is_alphanumeric_of_ascii(c) || is_one_of(c, "._%+-"); });
+  if (at == begin || byte_or_zero(text, at) != '@' || !is_alphanumeric_of_ascii(byte_or_zero(text, at + 1)))
+    return begin;
   const DottedName domain = read_dotted_name(text, at + 1);
   return domain.num_dots > 0 ? domain.end : begin;
 }
@@ -111,7 +114,9 @@ std::size_t find_path_end(std::string_view text, std::size_t begin) {
   const bool is_relative = rest.starts_with("~/") || rest.starts_with("./") || rest.starts_with("../");
   const bool is_root = rest.starts_with('/') && is_letter_of_ascii(byte_or_zero(rest, 1));
   if (!is_windows && !is_relative && !is_root) return begin;
-  const auto is_path = [](char c) { return is_ascii_alphanumeric(c) || is_one_of(c, "/\\._-~+@*") || (c & 0x80) != 0; };
+  const auto is_path = [](char c) {
+    return is_alphanumeric_of_ascii(c) || is_one_of(c, "/\\._-~+@*") || (c & 0x80) != 0;
+  };
   const std::size_t first = is_windows ? begin + 2 : begin;
   const std::size_t end = trim_address(text, begin, skip_while(text, first, is_path));
   const std::string_view path = text.substr(begin, end - begin);
@@ -121,9 +126,9 @@ std::size_t find_path_end(std::string_view text, std::size_t begin) {
 
 /// A name with marks that only programs have.
 std::size_t find_identifier_end(std::string_view text, std::size_t begin) {
-  const auto is_name = [](char c) { return is_ascii_alphanumeric(c) || c == '_'; };
+  const auto is_name = [](char c) { return is_alphanumeric_of_ascii(c) || c == '_'; };
   if (text.substr(begin).starts_with("--") && is_letter_of_ascii(byte_or_zero(text, begin + 2))) {
-    return skip_while(text, begin + 2, [](char c) { return is_ascii_alphanumeric(c) || is_one_of(c, "-_="); });
+    return skip_while(text, begin + 2, [](char c) { return is_alphanumeric_of_ascii(c) || is_one_of(c, "-_="); });
   }
   std::size_t end = skip_while(text, begin, is_name);
   if (end == begin) return begin;
@@ -138,7 +143,7 @@ std::size_t find_identifier_end(std::string_view text, std::size_t begin) {
 
 std::size_t find_file_end(std::string_view text, std::size_t begin) {
   const std::size_t first = text.substr(begin).starts_with("*.") ? begin + 2 : begin;
-  const auto is_path = [](char c) { return is_ascii_alphanumeric(c) || is_one_of(c, "._-/+"); };
+  const auto is_path = [](char c) { return is_alphanumeric_of_ascii(c) || is_one_of(c, "._-/+"); };
   const std::size_t end = trim_address(text, begin, skip_while(text, first, is_path));
   const std::string_view name = text.substr(begin, end - begin);
   const std::size_t dot = name.rfind('.');
@@ -150,7 +155,7 @@ std::size_t find_file_end(std::string_view text, std::size_t begin) {
 
 std::size_t find_scheme_end(std::string_view text, std::size_t begin) {
   const std::size_t end =
-      skip_while(text, begin, [](char c) { return is_ascii_alphanumeric(c) || is_one_of(c, "+-."); });
+      skip_while(text, begin, [](char c) { return is_alphanumeric_of_ascii(c) || is_one_of(c, "+-."); });
   if (text.substr(end).starts_with("://") && end > begin + 1) return end + 3;
   const std::string scheme = lower_ascii(text.substr(begin, std::min<std::size_t>(end - begin, 16)));
   const bool is_short = scheme == "mailto" || scheme == "tel" || scheme == "urn" || scheme == "doi";

@@ -3,8 +3,10 @@
 
 #include <utility>
 
+#include "edgewise/base/ascii.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/text/sentences/span_patterns.h"
+#include "edgewise/text/sentences/text_scan.h"
 
 namespace edgewise {
 namespace {
@@ -13,7 +15,7 @@ namespace {
 std::size_t find_format_end(std::string_view text, std::size_t begin) {
   std::size_t end = begin + 1;
   if (byte_or_zero(text, end) == '(') {
-    end = skip_while(text, end + 1, [](char c) { return is_ascii_alphanumeric(c) || is_one_of(c, "_.-"); });
+    end = skip_while(text, end + 1, [](char c) { return is_alphanumeric_of_ascii(c) || is_one_of(c, "_.-"); });
     if (byte_or_zero(text, end) != ')') return begin;
     ++end;
   }
@@ -23,7 +25,7 @@ std::size_t find_format_end(std::string_view text, std::size_t begin) {
   end = skip_while(text, end, is_digit_of_ascii);
   if (byte_or_zero(text, end) == '.') end = skip_while(text, end + 1, is_digit_of_ascii);
   end = skip_while(text, end, [](char c) { return is_one_of(c, "hlzjt"); });
-  if (!is_one_of(byte_or_zero(text, end), "diouxXeEfFgGcsp@") || byte_or_zero(text, end) == '\0') return begin;
+  if (!is_one_of(byte_or_zero(text, end), "diouxXeEfFgGcsp@")) return begin;
   const bool is_after_digit = begin > 0 && is_digit_of_ascii(text[begin - 1]);
   return is_after_digit || has_word_at(text, end + 1) ? begin : end + 1;
 }
@@ -75,11 +77,11 @@ std::size_t find_placeholder_end(std::string_view text, std::size_t begin) {
   }
   if (first == '%') return find_format_end(text, begin);
   if (first == '$' && (is_letter_of_ascii(second) || second == '_')) {
-    return skip_while(text, begin + 1, [](char c) { return is_ascii_alphanumeric(c) || c == '_'; });
+    return skip_while(text, begin + 1, [](char c) { return is_alphanumeric_of_ascii(c) || c == '_'; });
   }
-  if (first == '\\') return is_one_of(second, "nrt\\\"") && second != '\0' ? begin + 2 : begin;
+  if (first == '\\') return is_one_of(second, "nrt\\\"") ? begin + 2 : begin;
   if (first == '&') {
-    const std::size_t end = skip_while(text, begin + (second == '#' ? 2 : 1), is_ascii_alphanumeric);
+    const std::size_t end = skip_while(text, begin + (second == '#' ? 2 : 1), is_alphanumeric_of_ascii);
     return byte_or_zero(text, end) == ';' && end > begin + 2 ? end + 1 : begin;
   }
   return begin;
@@ -95,8 +97,8 @@ std::size_t find_tag_end(std::string_view text, std::size_t begin) {
     const std::size_t end = rest.find_first_of("> ");
     return end != std::string_view::npos && rest[end] == '>' ? begin + end + 1 : begin;
   }
-  std::size_t end = skip_while(rest, name, [](char c) { return is_ascii_alphanumeric(c) || is_one_of(c, ":_-."); });
-  if (!is_one_of(byte_or_zero(rest, end), " \t/>") || byte_or_zero(rest, end) == '\0') return begin;
+  std::size_t end = skip_while(rest, name, [](char c) { return is_alphanumeric_of_ascii(c) || is_one_of(c, ":_-."); });
+  if (!is_one_of(byte_or_zero(rest, end), " \t/>")) return begin;
   char quote = '\0';
   bool has_attribute = false;
   for (; end < rest.size(); ++end) {
@@ -116,11 +118,11 @@ std::size_t find_mention_end(std::string_view text, std::size_t begin) {
   if (first == '[') {
     const bool is_note = byte_or_zero(text, begin + 1) == '^';
     const std::size_t end =
-        is_note ? skip_while(text, begin + 2, [](char c) { return is_ascii_alphanumeric(c) || is_one_of(c, "_-"); })
+        is_note ? skip_while(text, begin + 2, [](char c) { return is_alphanumeric_of_ascii(c) || is_one_of(c, "_-"); })
                 : skip_while(text, begin + 1, is_digit_of_ascii);
     return byte_or_zero(text, end) == ']' && end > begin + (is_note ? 2 : 1) ? end + 1 : begin;
   }
-  if (!is_one_of(first, "@#") || first == '\0' || has_word_before(text, begin)) return begin;
+  if (!is_one_of(first, "@#") || has_word_before(text, begin)) return begin;
   std::size_t end = begin + 1;
   while (end < text.size()) {
     const CodePoint point = text_point_at(text, end);

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "edgewise/base/ascii.h"
 #include "edgewise/text/sentences/span_patterns.h"
+#include "edgewise/text/sentences/text_scan.h"
 
 namespace edgewise {
 namespace {
@@ -43,10 +45,10 @@ Characters count_characters(std::string_view text) {
 
 /// Returns the end of letters and digits, and of marks between them that codes and numbers have.
 std::size_t skip_code(std::string_view text, std::size_t begin) {
-  std::size_t end = skip_while(text, begin, is_ascii_alphanumeric);
+  std::size_t end = skip_while(text, begin, is_alphanumeric_of_ascii);
   while (end > begin && is_one_of(byte_or_zero(text, end), ".,-_/:+'#") &&
-         is_ascii_alphanumeric(byte_or_zero(text, end + 1))) {
-    end = skip_while(text, end + 1, is_ascii_alphanumeric);
+         is_alphanumeric_of_ascii(byte_or_zero(text, end + 1))) {
+    end = skip_while(text, end + 1, is_alphanumeric_of_ascii);
   }
   return end;
 }
