@@ -134,7 +134,7 @@ void add_error_rates(const TranslationModel& model, const AlignmentPairs& pairs,
     ++report.corpus_pairs;
   }
   for (std::size_t i = 0; i < errors.size(); ++i) {
-    report.map_alignments[i].corpus_pairs = errors[i].pairs;
+    report.map_alignments[i].counted_pairs = errors[i].pairs;
     if (errors[i].pairs > 0) report.map_alignments[i].corpus_error_rate = errors[i].errors.rate();
   }
 }

@@ -69,13 +69,13 @@ PictureForms picture_attention(const AttentionPictureOptions& options) {
   page.input = pairs.all.inputs[pairs.drawn];
   page.output = pairs.all.outputs[pairs.drawn];
   page.maps = attention_maps(model, pairs.tokens);
-  page.initial_maps = options.map.kind_index();
-  page.initial_map = select_map(options.map, page.maps[page.initial_maps], kPictureAttention);
-  page.aligned_maps = kCrossMaps;
+  page.initial_kind = options.map.kind_index();
+  page.initial_map = select_map(options.map, page.maps[page.initial_kind], kPictureAttention);
+  page.aligned_kind = kCrossMaps;
   page.alignment = align_words(model, pairs.all, pairs.drawn, page.maps[kCrossMaps], kPictureAttention);
   const auto shared = std::make_shared<const AttentionPage>(std::move(page));
   return {.html = [shared] { return html_of(*shared); },
-          .svg = [shared, map = options.map] { return svg_file(drawing_of(map, shared->maps[shared->initial_maps])); },
+          .svg = [shared, map = options.map] { return svg_file(drawing_of(map, shared->maps[shared->initial_kind])); },
           .json = [shared] { return json_of(*shared); }};
 }
 

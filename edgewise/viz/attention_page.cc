@@ -113,7 +113,7 @@ std::string map_alignment_json(const MapAlignment& alignment) {
   json.add_json("links", links_json(alignment.links));
   if (alignment.error_rate) json.add("error_rate", *alignment.error_rate);
   if (alignment.corpus_error_rate) {
-    json.add("corpus_error_rate", *alignment.corpus_error_rate).add("corpus_pairs", alignment.corpus_pairs);
+    json.add("corpus_error_rate", *alignment.corpus_error_rate).add("corpus_pairs", alignment.counted_pairs);
   }
   return json.text();
 }
@@ -133,16 +133,16 @@ std::string alignment_json(const AlignmentReport& report, std::optional<std::siz
 }
 
 std::string page_data(const AttentionPage& page) {
-  const AttentionMaps& first = page.maps[page.initial_maps];
+  const AttentionMaps& first = page.maps[page.initial_kind];
   JsonObject json;  // a layer or head equal to the number of layers or heads selects the mean
   json.add_json("maps", compact_json_array(page.maps, maps_json))
       .add_json("colours", compact_json_array(make_colour_table(kNumColours),
                                               [](const Colour& colour) { return quote_json(hex(colour)); }))
-      .add("kind", page.initial_maps)
+      .add("kind", page.initial_kind)
       .add("layer", page.initial_map.layer.value_or(first.num_layers()))
       .add("head", page.initial_map.head.value_or(first.num_heads()));
   if (page.alignment) {
-    json.add("aligned", page.aligned_maps).add_json("alignment", alignment_json(*page.alignment, kMaxToken));
+    json.add("aligned", page.aligned_kind).add_json("alignment", alignment_json(*page.alignment, kMaxToken));
   }
   return json.text();
 }
@@ -166,8 +166,8 @@ std::string json_of(const AttentionPage& page) {
       .add("output", page.output)
       .add_json("attention", compact_json_array(page.maps, [](const auto& maps) { return json_of(maps); }));
   if (page.alignment) {
-    std::string names = compact_json_array(list_map_indices(page.maps[page.aligned_maps]), [&](const MapIndex& index) {
-      return quote_json(name_of(page.maps[page.aligned_maps], index));
+    std::string names = compact_json_array(list_map_indices(page.maps[page.aligned_kind]), [&](const MapIndex& index) {
+      return quote_json(name_of(page.maps[page.aligned_kind], index));
     });
     json.add_json("alignment_of", names).add_json("alignment", alignment_json(*page.alignment, std::nullopt));
   }

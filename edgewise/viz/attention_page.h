@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,7 +19,7 @@ struct MapAlignment {
   WordLinks links;
   std::optional<double> error_rate = {};         // alignment error rate of this sentence pair, 0 to 1
   std::optional<double> corpus_error_rate = {};  // error rate over all pairs that have this map
-  std::int64_t corpus_pairs = 0;                 // number of these pairs
+  std::int64_t counted_pairs = 0;                // number of these pairs
 };
 
 /// The word alignments of maps whose rows are output tokens and whose columns are input tokens.
@@ -30,26 +31,27 @@ struct AlignmentReport {
   WordLinks sure;                            // gold alignment; empty if there is none
   WordLinks possible;                        // gold alignment, including the sure links
   std::vector<MapAlignment> map_alignments;  // one per element of list_map_indices(maps)
-  std::int64_t corpus_pairs = 0;             // pairs that were aligned; some may lack steps of this pair
+  std::int64_t corpus_pairs = 0;             // pairs that were aligned; a map that some pairs lack counts fewer
   std::int64_t skipped_pairs = 0;  // pairs that are too long, and pairs with a token that is not part of a word
 };
 
+/// The contents of the page of a sentence pair's attention. `maps` is not empty.
 struct AttentionPage {
   std::string title;
   std::string input;
   std::string output;
   std::vector<AttentionMaps> maps;
-  std::size_t initial_maps = 0;  // index in `maps`: the kind of attention that is displayed first
+  std::size_t initial_kind = 0;  // index in `maps`: the kind of attention that is displayed first
   MapIndex initial_map = {};     // the map that is large at first
-  std::size_t aligned_maps = 0;  // index in `maps`: the kind of attention that `alignment` belongs to
+  std::size_t aligned_kind = 0;  // index in `maps`: the kind of attention that `alignment` belongs to
   std::optional<AlignmentReport> alignment = {};
 };
 
-/// Returns an interactive page with all maps small, and one map large, with its values or as lines between tokens. A
-/// pointer, a keyboard and a screen reader can operate the page. Weights have four digits.
+/// Returns an interactive page: all maps in small, and one map in large, as a heat map with values or as lines between
+/// tokens. It works with a pointer, a keyboard or a screen reader. Weights are rounded to four decimals.
 std::string html_of(const AttentionPage& page);
 
-/// Returns the weights and alignments of the page as JSON.
+/// Returns the weights and alignments of the page as JSON. Weights are not rounded.
 std::string json_of(const AttentionPage& page);
 
 }  // namespace edgewise

@@ -170,7 +170,7 @@ TEST_F(PictureProgram, CountsErrorsOfAlignmentsOnlyForPairsThatHaveTheStep) {
         errors.add(links, pairs.gold[i]);
         ++count;
       }
-      EXPECT_EQ(report.map_alignments[map].corpus_pairs, count) << map;
+      EXPECT_EQ(report.map_alignments[map].counted_pairs, count) << map;
       EXPECT_EQ(report.map_alignments[map].corpus_error_rate, errors.rate()) << map;
     }
   }

@@ -64,7 +64,7 @@ AttentionPage make_page(const std::vector<std::string>& input, const std::vector
   AttentionPage page{.title = "Where heads look", .input = "input", .output = "output", .maps = {}};
   page.maps = {make_maps("encoder", input, input, layers, heads), make_maps("decoder", output, output, layers, heads),
                make_maps("cross", output, input, layers, heads)};
-  page.initial_maps = 2;
+  page.initial_kind = 2;
   page.initial_map = {.layer = 1, .head = 2};
   return page;
 }
@@ -210,7 +210,7 @@ TEST_F(AttentionPageInBrowser, CanBeOperatedWithKeys) {
 
 TEST_F(AttentionPageInBrowser, FramesGoldLinksAndDisplaysTheErrorRate) {
   AttentionPage page = make_page({"the", "car"}, {"la", "voiture", "<end>"});
-  page.aligned_maps = 2;
+  page.aligned_kind = 2;
   page.alignment = make_alignment(page);
   const std::string script = R"js(
     report([...document.querySelectorAll("#view tbody td")].map((cell) => cell.className || "-").join(" "));
