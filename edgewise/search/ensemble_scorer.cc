@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "edgewise/base/error.h"
+#include "edgewise/search/pick_candidates.h"
 
 namespace edgewise {
 namespace {

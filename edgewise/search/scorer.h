@@ -91,8 +91,4 @@ class Scorer {
 /// Makes scorers that share a model.
 using ScorerFactory = std::function<std::unique_ptr<Scorer>()>;
 
-/// Writes `candidates` and `wanted` of a result, for scorers that have all log-probabilities [rows, vocabulary].
-/// Ignores `request.all`.
-void pick_candidates(std::span<const float> log_probabilities, const StepRequest& request, StepResult& result);
-
 }  // namespace edgewise

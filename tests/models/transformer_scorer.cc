@@ -3,7 +3,7 @@
 
 #include <c10/core/InferenceMode.h>
 
-#include "edgewise/search/scorer.h"
+#include "edgewise/search/pick_candidates.h"
 #include "tests/models/recorded_heads.h"
 
 namespace edgewise {

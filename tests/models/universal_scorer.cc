@@ -10,7 +10,7 @@
 #include "edgewise/graph/gather.h"
 #include "edgewise/graph/relation_ops.h"
 #include "edgewise/ops/rows.h"
-#include "edgewise/search/scorer.h"
+#include "edgewise/search/pick_candidates.h"
 #include "tests/models/recorded_heads.h"
 
 namespace edgewise {

@@ -6,7 +6,7 @@
 #include <limits>
 #include <set>
 
-#include "edgewise/search/scorer.h"
+#include "edgewise/search/pick_candidates.h"
 
 namespace edgewise {
 namespace {

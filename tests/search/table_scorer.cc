@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-#include "edgewise/search/scorer.h"
+#include "edgewise/search/pick_candidates.h"
 
 namespace edgewise {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/search/scorer.h"
+#include "edgewise/search/pick_candidates.h"
 
 #include <algorithm>
 
@@ -10,7 +10,8 @@ bool is_likelier(const Candidate& a, const Candidate& b) {
   return a.log_probability != b.log_probability ? a.log_probability > b.log_probability : a.token < b.token;
 }
 
-/// Returns whether a continuation may be a candidate, and removes those before it from `request.excluded`.
+/// Returns whether a continuation may be a candidate, and removes those before it from `request.excluded`. Calls must
+/// ascend by row, then by token.
 bool is_accepted(StepRequest& request, std::int64_t row, std::int64_t token) {
   std::span<const Continuation>& excluded = request.excluded;
   const auto is_before = [&](const Continuation& a) { return a.row != row ? a.row < row : a.token < token; };
@@ -19,6 +20,8 @@ bool is_accepted(StepRequest& request, std::int64_t row, std::int64_t token) {
   return !is_excluded && (request.allowed.empty() || request.allowed[token] != 0);
 }
 
+/// Writes the most likely tokens of a row, best first. Until the last step, `best` is a heap: its front is the least
+/// likely token kept.
 void pick_for_row(std::span<const float> row_V, std::int64_t row, StepRequest& request, std::span<Candidate> best) {
   std::size_t count = 0;
   for (std::size_t token = 0; token < row_V.size(); ++token) {
