@@ -82,7 +82,7 @@ void Progress::on_parameters(const std::string& file) {
   print_output("starts from the parameters in {}\n", printable(file));
 }
 
-void Progress::on_start() { signals_.install(); }
+void Progress::on_start() { signals_.handle_end_signals(); }
 
 /// Puts the most important numbers first, because a narrow terminal cuts off the end.
 std::string Progress::format_line(const StepReport& report) const {

@@ -20,6 +20,7 @@
 #include "edgewise/base/version.h"
 #include "edgewise/distributed/agreement.h"
 #include "edgewise/distributed/connect.h"
+#include "edgewise/distributed/launch/launch_signals.h"
 #include "edgewise/distributed/launch/local_processes.h"
 #include "edgewise/distributed/launch_environment.h"
 #include "edgewise/distributed/process_group.h"
@@ -54,7 +55,7 @@ std::string_view resuming(const TrainCommand& command) {
 }
 
 /// Returns the signal that ended the run: SIGTERM if another process received the signal.
-int signal_of(const TrainSignals& signals) { return signals.signal() != 0 ? signals.signal() : SIGTERM; }
+int signal_of(const TrainSignals& signals) { return signals.end_signal() != 0 ? signals.end_signal() : SIGTERM; }
 
 /// Scores the test set of a finished run.
 void score_test(const TrainCommand& command, const TrainResult& result, TrainSignals& signals) {
@@ -79,7 +80,7 @@ Experiment read_config(const TrainCommand& command) {
 class SilentProgress : public RunObserver {
  public:
   explicit SilentProgress(TrainSignals& signals) : signals_(signals) {}
-  void on_start() override { signals_.install(); }
+  void on_start() override { signals_.handle_end_signals(); }
 
  private:
   TrainSignals& signals_;
@@ -224,7 +225,9 @@ void run_train(const TrainCommand& command) {
         "train: --processes is {} in a process that a launcher started, needs to be "
         "left out; the launcher says how many processes there are",
         command.processes);
-  if (command.parent != 0) TrainSignals::end_with_parent(command.parent);
+  check(command.parent == 0 || end_with_parent(static_cast<pid_t>(command.parent)),
+        "train: --end-with-parent is {}, needs the number of the process that started this one and has not ended",
+        command.parent);
   if (command.processes > 1) throw EarlyExit(run_local_training(command));
   TrainSignals signals;
   make_output_optional();

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include "edgewise/apps/runtime/standard_streams.h"
-#include "edgewise/base/error.h"
 #include "edgewise/base/files/unfinished_files.h"
 #include "edgewise/distributed/launch/launch_signals.h"
 
@@ -37,22 +36,16 @@ TrainSignals::TrainSignals() {
   unblock_signal(SIGUSR1);  // which the program, or the launcher that started it, has blocked (main.cc)
 }
 
-void TrainSignals::install() {
+void TrainSignals::handle_end_signals() {
   run_requests.stop = false;
   forget_end_signals();
   give_up_blocked_streams(run_requests.stop);
   // A write to a full pipe must fail, so that the writer reads the request.
-  stop_.emplace(std::initializer_list<int>{SIGINT, SIGTERM, SIGHUP}, stop_on_signal, WaitingCalls::kFail);
-}
-
-void TrainSignals::end_with_parent(std::int64_t parent) {
-  check(edgewise::end_with_parent(static_cast<pid_t>(parent)),
-        "train: --end-with-parent is {}, needs the number of the process that started this one and has not ended",
-        parent);
+  end_handlers_.emplace(std::initializer_list<int>{SIGINT, SIGTERM, SIGHUP}, stop_on_signal, WaitingCalls::kFail);
 }
 
 RunRequests& TrainSignals::requests() { return run_requests; }
 
-int TrainSignals::signal() const { return first_end_signal(); }
+int TrainSignals::end_signal() const { return first_end_signal(); }
 
 }  // namespace edgewise

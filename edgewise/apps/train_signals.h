@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
 #include <optional>
 
 #include "edgewise/apps/runtime/signal_handlers.h"
@@ -11,27 +10,23 @@ namespace edgewise {
 
 /// Turns signals into requests to a training run. The first SIGINT, SIGTERM or SIGHUP makes the run save and end;
 /// another one, a second or more later, ends the program at once (EndSignal). SIGUSR1 makes the run save and
-/// continue; before the first step, the request waits. At most one object may exist.
+/// continue; a request before the first step is kept until then. At most one object may exist.
 class TrainSignals {
  public:
-  /// Handles SIGUSR1 only, until the process ends, because a request that comes too late must not end it. The other
-  /// signals still end the process: nothing is to be saved before training.
+  /// Handles SIGUSR1 from now until the process ends: the default action would end the process if a request came after
+  /// the run. The other signals still end the process, because there is nothing to save before training.
   TrainSignals();
 
-  /// Handles all signals. From now on, output without a reader does not delay the end of the run.
-  void install();
-
-  /// Lets the system send SIGTERM to this process when the thread that started it ends, in whatever way. Throws Error
-  /// if `parent` is not the process that started this one, or has ended already.
-  static void end_with_parent(std::int64_t parent);
+  /// Handles the other signals too. From now on, a stop request also ends a write that waits for a reader.
+  void handle_end_signals();
 
   RunRequests& requests();
 
   /// Returns the signal that ended the run, or 0 without such a signal.
-  int signal() const;
+  int end_signal() const;
 
  private:
-  std::optional<SignalHandlers> stop_;
+  std::optional<SignalHandlers> end_handlers_;
 };
 
 }  // namespace edgewise
