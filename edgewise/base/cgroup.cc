@@ -16,7 +16,7 @@ using ReadLimit = std::optional<double> (*)(const fs::path& group);
 
 // A limit that both versions of control groups have.
 struct Limit {
-  std::string controller;  // its name in version 1
+  std::string controller;  // the controller in version 1
   ReadLimit read_v1;
   ReadLimit read_v2;
 };
@@ -24,7 +24,7 @@ struct Limit {
 std::optional<double> read_number(const fs::path& path) {
   std::ifstream file(path);
   double number = 0;
-  if (!(file >> number)) return std::nullopt;  // "max": no limit
+  if (!(file >> number)) return std::nullopt;
   return number;
 }
 
@@ -45,7 +45,8 @@ std::optional<double> read_quota_v1(const fs::path& group) {
   return quota / period;
 }
 
-// Returns the bytes of the page cache without shared memory, whose names in memory.stat are `cache` and `shared`.
+// Returns the bytes of page cache that the system can reclaim: the entry `cache` of memory.stat minus `shared`, its
+// shared memory.
 double read_page_cache(const fs::path& group, const std::string& cache, const std::string& shared) {
   std::ifstream file(group / "memory.stat");
   double bytes = 0;
@@ -57,7 +58,8 @@ double read_page_cache(const fs::path& group, const std::string& cache, const st
   return std::max(bytes, 0.0);
 }
 
-std::optional<double> read_memory_v2(const fs::path& group) {
+// Version 2 writes "max" for no limit.
+std::optional<double> read_free_memory_v2(const fs::path& group) {
   const auto limit = read_number(group / "memory.max");
   const auto used = read_number(group / "memory.current");
   if (!limit || !used) return std::nullopt;
@@ -65,7 +67,7 @@ std::optional<double> read_memory_v2(const fs::path& group) {
 }
 
 // Version 1 writes "no limit" as a number near 2^63.
-std::optional<double> read_memory_v1(const fs::path& group) {
+std::optional<double> read_free_memory_v1(const fs::path& group) {
   const auto limit = read_number(group / "memory.limit_in_bytes");
   const auto used = read_number(group / "memory.usage_in_bytes");
   if (!limit || !used || *limit > 0x1p62) return std::nullopt;
@@ -84,15 +86,15 @@ std::optional<double> smallest_of_groups(const fs::path& top, fs::path group, Re
 }
 
 // Reads the limit of one line of /proc/self/cgroup: "0::/group" (version 2) or "4:cpu,cpuacct:/group" (version 1).
-std::optional<double> limit_of_line(const fs::path& groups, const std::string& line, const Limit& limit) {
+std::optional<double> limit_of_line(const fs::path& mount, const std::string& line, const Limit& limit) {
   const auto first = line.find(':');
   const auto second = line.find(':', first + 1);
   if (first == std::string::npos || second == std::string::npos) return std::nullopt;
   const std::string controllers = line.substr(first + 1, second - first - 1);
   const fs::path group = fs::path(line.substr(second + 1)).relative_path();
-  if (controllers.empty()) return smallest_of_groups(groups, group, limit.read_v2);
+  if (controllers.empty()) return smallest_of_groups(mount, group, limit.read_v2);
   if (("," + controllers + ",").find("," + limit.controller + ",") == std::string::npos) return std::nullopt;
-  return smallest_of_groups(groups / controllers, group, limit.read_v1);
+  return smallest_of_groups(mount / controllers, group, limit.read_v1);
 }
 
 std::optional<double> smallest_limit(const fs::path& root, const Limit& limit) {
@@ -113,7 +115,7 @@ std::optional<int> cgroup_cores(const std::string& root) {
 }
 
 std::optional<std::int64_t> cgroup_memory(const std::string& root) {
-  const auto bytes = smallest_limit(root, {"memory", read_memory_v1, read_memory_v2});
+  const auto bytes = smallest_limit(root, {"memory", read_free_memory_v1, read_free_memory_v2});
   if (!bytes) return std::nullopt;
   return static_cast<std::int64_t>(std::clamp(*bytes, 0.0, 0x1p62));
 }
