@@ -13,8 +13,8 @@
 namespace edgewise {
 namespace {
 
-constexpr int kOfEnvironment = -1;
-std::atomic<int> guarded = kOfEnvironment;  // the value of the innermost OperationsGuard
+constexpr int kNoGuard = -1;
+std::atomic<int> guard_value = kNoGuard;  // the Operations of the innermost OperationsGuard, or kNoGuard
 
 void check_emulator(std::string_view caller) {
   check(device::platform() == device::Platform::kEmulator,
@@ -23,7 +23,7 @@ void check_emulator(std::string_view caller) {
 
 Operations operations_of_environment() {
   const char* value = std::getenv("EDGEWISE_OPERATIONS");
-  if (value == nullptr || *value == '\0') return Operations::kOfDevice;
+  if (value == nullptr || *value == '\0') return Operations::kAutomatic;
   if (std::string_view(value) == "definition") return Operations::kDefinition;
   check(std::string_view(value) == "cuda-emulated",
         "EDGEWISE_OPERATIONS is '{}', needs definition, cuda-emulated, or nothing", value);
@@ -32,12 +32,12 @@ Operations operations_of_environment() {
 }
 
 Operations operations() {
-  static const Operations found = operations_of_environment();
-  const int value = guarded;
-  return value == kOfEnvironment ? found : static_cast<Operations>(value);
+  static const Operations from_environment = operations_of_environment();
+  const int value = guard_value;
+  return value == kNoGuard ? from_environment : static_cast<Operations>(value);
 }
 
-bool has_type_of_gpu_kernels(const at::Tensor& x) {
+bool has_gpu_kernel_type(const at::Tensor& x) {
   return x.scalar_type() == at::kFloat || x.scalar_type() == at::kBFloat16;
 }
 
@@ -49,15 +49,15 @@ Backend backend_of(const at::Tensor& x, bool has_gpu_kernel) {
   const bool is_emulated = chosen == Operations::kCudaEmulated;
   if (x.is_cpu() && !is_emulated) return Backend::kCpu;
   const bool is_on_gpu = is_emulated ? x.is_cpu() : x.is_cuda();
-  return is_on_gpu && has_gpu_kernel && has_type_of_gpu_kernels(x) ? Backend::kGpu : Backend::kDefinition;
+  return is_on_gpu && has_gpu_kernel && has_gpu_kernel_type(x) ? Backend::kGpu : Backend::kDefinition;
 }
 
-OperationsGuard::OperationsGuard(Operations operations) : before_(guarded) {
+OperationsGuard::OperationsGuard(Operations operations) : before_(guard_value) {
   if (operations == Operations::kCudaEmulated) check_emulator("OperationsGuard: operations");
-  guarded = static_cast<int>(operations);
+  guard_value = static_cast<int>(operations);
 }
 
-OperationsGuard::~OperationsGuard() { guarded = before_; }
+OperationsGuard::~OperationsGuard() { guard_value = before_; }
 
 bool is_aligned(const at::Tensor& x) {
   constexpr std::uintptr_t kAlignment = 16;
@@ -72,6 +72,7 @@ at::Tensor aligned_contiguous(const at::Tensor& x) {
 
 device::Stream current_stream(at::Device device) {
   if (device.is_cpu()) return {};
+  // VirtualGuardImpl needs no header of CUDA.
   const c10::impl::VirtualGuardImpl gpus(device.type());
   return {gpus.getStreamNativeHandle(gpus.getStream(device))};
 }

@@ -34,7 +34,7 @@ enum class Backend {
 Backend backend_of(const at::Tensor& x, bool has_gpu_kernel = true);
 
 /// The values of EDGEWISE_OPERATIONS.
-enum class Operations { kOfDevice, kDefinition, kCudaEmulated };
+enum class Operations { kAutomatic, kDefinition, kCudaEmulated };
 
 /// While an object of this class exists, the process works as with this value of EDGEWISE_OPERATIONS. The backward pass
 /// of an operation needs the value of its forward pass.
