@@ -157,9 +157,9 @@ std::string_view remove_preamble(std::string_view description) {
   return has_preamble ? description.substr(colon + 2) : description;
 }
 
-// Parses the value of an override; the key of the result is "value". For a text field, a value without quotes is the
-// string itself. Any other value is TOML; if it is not valid TOML, it is an error if it begins with a quote or a
-// bracket, and else a string.
+// Parses the value of an override; the key of the result is "value". A text field takes a value without quotes as it
+// is. Any other value is parsed as TOML; if that fails, a value that begins with a quote or bracket is an error, and
+// any other value is a string.
 toml::table override_table(std::string_view value, bool is_text, const std::string& position) {
   constexpr std::string_view kQuotes = "\"'";
   constexpr std::string_view kOpenings = "\"'[{";
@@ -170,9 +170,10 @@ toml::table override_table(std::string_view value, bool is_text, const std::stri
     check_key_depth(value, position);
     try {
       toml::table table = toml::parse(fmt::format("value = {}", value));
-      if (table.size() == 1) return table;
+      if (table.size() == 1) return table;  // a value with a line break could define more keys
     } catch (const toml::parse_error&) {
-      check(!begins_with(kOpenings), "{}: the value is {}, needs TOML; close what it opens", position, quote(value));
+      check(!begins_with(kOpenings), "{}: the value is {}, needs valid TOML; is a quote or bracket not closed?",
+            position, quote(value));
     }
   }
   return toml::table{{"value", std::string(value)}};

@@ -256,8 +256,9 @@ TEST(Override, IsNamedInErrors) {
       {"train..steps=5",
        "--set train..steps=5: train..steps is unknown; known are train.data, train.steps, train.dropout, train.rate, "
        "train.seed, train.every"},
-      {"train.data.extra=[1", "--set train.data.extra=[1: the value is \"[1\", needs TOML; close what it opens"},
-      {"name=\"x", "--set name=\"x: the value is \"\\\"x\", needs TOML; close what it opens"},
+      {"train.data.extra=[1",
+       "--set train.data.extra=[1: the value is \"[1\", needs valid TOML; is a quote or bracket not closed?"},
+      {"name=\"x", "--set name=\"x: the value is \"\\\"x\", needs valid TOML; is a quote or bracket not closed?"},
   };
   for (const auto& [text, error] : rows) EXPECT_EQ(error_of_config("", {text}), error);
 }
