@@ -7,9 +7,11 @@
 namespace edgewise {
 
 /// The upper 16 bits of a float: the float's range with 8 bits of precision. The class only stores numbers, in the
-/// layout of at::BFloat16; arithmetic converts to float. constexpr, so that device code can use the class, too.
+/// layout of at::BFloat16; arithmetic converts to float. Functions are constexpr, so that device code can call them
+/// (nvcc_options.txt).
 class BFloat16 {
  public:
+  /// Leaves the value undefined; trivial, as shared memory needs.
   BFloat16() = default;
 
   /// Rounds to nearest, ties to even; a NaN stays a NaN.

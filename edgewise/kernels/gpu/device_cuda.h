@@ -8,7 +8,8 @@
 #include "edgewise/device/cuda_error.h"
 #include "edgewise/kernels/gpu/device.h"
 
-// Implements the functions of device.h with CUDA. No other file contains PTX.
+// Implements the functions of device.h with CUDA. Only device.h includes this file, at its end. No other file contains
+// PTX.
 
 #define EDGEWISE_DEVICE __device__ __forceinline__
 #define EDGEWISE_UNROLL _Pragma("unroll")
@@ -177,7 +178,7 @@ char shared_memory_of[sizeof(typename K::Shared)];
 template <Kernel K>
 void launch(const K& kernel, Grid grid, device::Stream stream) {
 #ifdef EDGEWISE_KERNEL_TABLE
-  asm volatile("" ::"r"(detail::shared_memory_of<K>));
+  asm volatile("" ::"r"(detail::shared_memory_of<K>));  // keeps the symbol in the object file
 #endif
   if (grid.blocks == 0 || grid.rows == 0) return;  // CUDA rejects an empty grid
   constexpr int kSharedBytes = sizeof(typename K::Shared);
