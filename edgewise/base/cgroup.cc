@@ -11,10 +11,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Reads a limit from the files of one group.
+/// Reads a limit from the files of one group.
 using ReadLimit = std::optional<double> (*)(const fs::path& group);
 
-// A limit that both versions of control groups have.
+/// A limit that both versions of control groups have.
 struct Limit {
   std::string controller;  // the controller in version 1
   ReadLimit read_v1;
@@ -28,7 +28,7 @@ std::optional<double> read_number(const fs::path& path) {
   return number;
 }
 
-// Version 2: the file has microseconds of core time per period, "150000 100000" or "max 100000".
+/// Version 2: the file has microseconds of core time per period, "150000 100000" or "max 100000".
 std::optional<double> read_quota_v2(const fs::path& group) {
   std::ifstream file(group / "cpu.max");
   double quota = 0;
@@ -37,7 +37,7 @@ std::optional<double> read_quota_v2(const fs::path& group) {
   return quota / period;
 }
 
-// Version 1: quota and period have a file each, and a quota of -1 is no limit.
+/// Version 1: quota and period have a file each, and a quota of -1 is no limit.
 std::optional<double> read_quota_v1(const fs::path& group) {
   const double quota = read_number(group / "cpu.cfs_quota_us").value_or(0);
   const double period = read_number(group / "cpu.cfs_period_us").value_or(0);
@@ -45,8 +45,8 @@ std::optional<double> read_quota_v1(const fs::path& group) {
   return quota / period;
 }
 
-// Returns the bytes of page cache that the system can reclaim: the entry `cache` of memory.stat minus `shared`, its
-// shared memory.
+/// Returns the bytes of page cache that the system can reclaim: the entry `cache` of memory.stat minus `shared`, its
+/// shared memory.
 double read_page_cache(const fs::path& group, const std::string& cache, const std::string& shared) {
   std::ifstream file(group / "memory.stat");
   double bytes = 0;
@@ -58,7 +58,7 @@ double read_page_cache(const fs::path& group, const std::string& cache, const st
   return std::max(bytes, 0.0);
 }
 
-// Version 2 writes "max" for no limit.
+/// Version 2 writes "max" for no limit.
 std::optional<double> read_free_memory_v2(const fs::path& group) {
   const auto limit = read_number(group / "memory.max");
   const auto used = read_number(group / "memory.current");
@@ -66,7 +66,7 @@ std::optional<double> read_free_memory_v2(const fs::path& group) {
   return *limit - *used + read_page_cache(group, "file", "shmem");
 }
 
-// Version 1 writes "no limit" as a number near 2^63.
+/// Version 1 writes "no limit" as a number near 2^63.
 std::optional<double> read_free_memory_v1(const fs::path& group) {
   const auto limit = read_number(group / "memory.limit_in_bytes");
   const auto used = read_number(group / "memory.usage_in_bytes");
@@ -78,14 +78,14 @@ std::optional<double> smaller_of(std::optional<double> a, std::optional<double> 
   return a && b ? std::min(*a, *b) : (a ? a : b);
 }
 
-// Returns the smallest limit of a group and the groups above it. Inside a container, often only `top` exists.
+/// Returns the smallest limit of a group and the groups above it. Inside a container, often only `top` exists.
 std::optional<double> smallest_of_groups(const fs::path& top, fs::path group, ReadLimit read) {
   std::optional<double> smallest = read(top);
   for (; !group.empty(); group = group.parent_path()) smallest = smaller_of(smallest, read(top / group));
   return smallest;
 }
 
-// Reads the limit of one line of /proc/self/cgroup: "0::/group" (version 2) or "4:cpu,cpuacct:/group" (version 1).
+/// Reads the limit of one line of /proc/self/cgroup: "0::/group" (version 2) or "4:cpu,cpuacct:/group" (version 1).
 std::optional<double> limit_of_line(const fs::path& mount, const std::string& line, const Limit& limit) {
   const auto first = line.find(':');
   const auto second = line.find(':', first + 1);

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::int64_t kUnknown = std::numeric_limits<std::int64_t>::max();
 
-// Reads lines such as "MemAvailable:   20123456 kB". Without MemAvailable, no limit is known.
+/// Reads lines such as "MemAvailable:   20123456 kB". Without MemAvailable, no limit is known.
 std::int64_t machine_memory(const std::filesystem::path& root) {
   std::ifstream file(root / "proc/meminfo");
   std::optional<std::int64_t> available;
@@ -50,7 +50,7 @@ std::string memory_text(double bytes) {
   return unit == 0 ? fmt::format("{:.0f} bytes", bytes) : fmt::format("{:.1f} {}", bytes, kUnits[unit]);
 }
 
-// getrusage would return the parent's peak if that was larger at the fork.
+/// getrusage would return the parent's peak if that was larger at the fork.
 std::int64_t peak_memory() {
   std::ifstream status("/proc/self/status");
   for (std::string word; status >> word;) {

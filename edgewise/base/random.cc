@@ -9,8 +9,8 @@
 namespace edgewise {
 namespace {
 
-// Computes SplitMix64's output function (Steele, Lea, Flood 2014): a bijection, in which each input bit flips about
-// half of the output bits.
+/// Computes SplitMix64's output function (Steele, Lea, Flood 2014): a bijection, in which each input bit flips about
+/// half of the output bits.
 std::uint64_t scramble(std::uint64_t value) {
   value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9;
   value = (value ^ (value >> 27)) * 0x94D049BB133111EB;

@@ -26,7 +26,7 @@ namespace {
 constexpr std::size_t kCacheLine = 64;
 constexpr int kNoProcessor = -1;
 
-// Longer than the time between two calls of a training step, shorter than a time slice of the scheduler.
+/// Longer than the time between two calls of a training step, shorter than a time slice of the scheduler.
 constexpr std::chrono::microseconds kLongestSpin(200);
 
 void pause_core() {

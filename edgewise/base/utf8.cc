@@ -14,8 +14,8 @@ unsigned byte_at(std::string_view text, std::size_t offset) { return static_cast
 
 bool is_continuation(unsigned byte) { return (byte & 0xC0) == 0x80; }
 
-// The length in bytes of the sequence that a lead byte begins, and the range of its second byte. This range excludes
-// overlong forms, surrogates and code points above U+10FFFF.
+/// The length in bytes of the sequence that a lead byte begins, and the range of its second byte. This range excludes
+/// overlong forms, surrogates and code points above U+10FFFF.
 struct Lead {
   std::size_t size;
   unsigned lowest_second;

@@ -42,7 +42,7 @@ Relation join_sentences(auto make) {
   return join(relations);
 }
 
-// Draws `degree` sources for each node; a source may be drawn twice.
+/// Draws `degree` sources for each node; a source may be drawn twice.
 Relation random_sources(std::int64_t num_nodes, std::int64_t degree) {
   RandomStream random(/*seed=*/1);
   std::vector<EdgeIndex> row_begin;
@@ -82,7 +82,7 @@ at::Tensor forward(const AttentionWorkload& workload, const Inputs& inputs) {
   return attend(workload.relation, inputs.query_NHK, inputs.key_NHK, inputs.value_NHK);
 }
 
-// Resets the gradients first, as training does for activations; otherwise backward would add to earlier gradients.
+/// Resets the gradients first, as training does for activations; otherwise backward would add to earlier gradients.
 void forward_and_backward(const AttentionWorkload& workload, const Inputs& inputs) {
   for (const at::Tensor& leaf : {inputs.query_NHK, inputs.key_NHK, inputs.value_NHK}) leaf.mutable_grad().reset();
   forward(workload, inputs).backward(inputs.grad_out_NHK);
@@ -131,8 +131,8 @@ AttentionTime time_calls(std::int64_t repetitions, at::Device device, const std:
   return {.seconds = median(seconds), .mean_seconds = sum / static_cast<double>(repetitions)};
 }
 
-// Least memory traffic in bytes: each pass reads or writes each of its tensors, the log normalizers and the relation
-// once.
+/// Least memory traffic in bytes: each pass reads or writes each of its tensors, the log normalizers and the relation
+/// once.
 struct Traffic {
   double forward;
   double total;  // forward and backward

@@ -73,7 +73,7 @@ double gemm_peak_of_cpu(Precision precision) {
   return peak;
 }
 
-// Returns the seconds of the fastest of five calls, on a device that is idle before each of them.
+/// Returns the seconds of the fastest of five calls, on a device that is idle before each of them.
 double fastest_seconds(at::Device device, auto run) {
   run();
   double best = 0.0;

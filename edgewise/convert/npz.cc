@@ -36,7 +36,7 @@ struct NpyHeader {
   std::vector<std::int64_t> shape;
 };
 
-// Reads the header, a Python dict with three keys: {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }
+/// Reads the header, a Python dict with three keys: {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }
 class NpyHeaderReader {
  public:
   NpyHeaderReader(std::string_view text, const std::string& where) : text_(text), where_(where) {}
@@ -163,7 +163,7 @@ NpyHeader read_header(ByteReader& reader, const std::string& where) {
   return NpyHeaderReader(reader.take(size, "the npy header"), where).read();
 }
 
-// Returns how far apart elements are in a Fortran-order array, in elements.
+/// Returns how far apart elements are in a Fortran-order array, in elements.
 std::vector<std::int64_t> fortran_strides(std::span<const std::int64_t> shape) {
   std::vector<std::int64_t> strides;
   std::int64_t stride = 1;

@@ -102,7 +102,7 @@ constexpr std::string_view kOrderedDict = "collections.OrderedDict";
 
 }  // namespace
 
-// Runs the opcodes, which build values on a stack.
+/// Runs the opcodes, which build values on a stack.
 class PickleMachine {
  public:
   PickleMachine(std::string_view bytes, const std::string& where, std::span<const std::string_view> globals)

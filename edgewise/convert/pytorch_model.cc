@@ -46,7 +46,7 @@ struct Storage {
   std::string_view bytes;
 };
 
-// The elements of a tensor within its storage.
+/// The elements of a tensor within its storage.
 struct TensorView {
   std::uint64_t offset = 0;
   std::vector<std::int64_t> shape;

@@ -153,7 +153,7 @@ void PackedPairs::add(const TokenPair& pair) {
   }
 }
 
-// A vector that grows without reserved memory needs up to three times its size for a moment.
+/// A vector that grows without reserved memory needs up to three times its size for a moment.
 void PackedPairs::reserve(double pairs) {
   if (size() == 0) return;
   const double mean = static_cast<double>(tokens_.size()) / static_cast<double>(size());

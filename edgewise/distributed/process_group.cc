@@ -80,7 +80,7 @@ std::string broadcast_bytes(ProcessGroup& processes, const std::string& bytes, s
   return to_string(all);
 }
 
-// Each string follows its size in 8 bytes.
+/// Each string follows its size in 8 bytes.
 std::string pack_strings(const std::vector<std::string>& strings) {
   std::string bytes;
   for (const std::string& string : strings) {

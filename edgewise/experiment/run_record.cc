@@ -102,7 +102,7 @@ std::optional<std::pair<double, double>> RunRecord::lowest(std::string_view metr
   return best_of(curve(metric), std::less<>());
 }
 
-// The metric `seconds` starts at 0 in each process.
+/// The metric `seconds` starts at 0 in each process.
 double RunRecord::seconds() const {
   double sum = 0;
   double last = 0;

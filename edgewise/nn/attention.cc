@@ -69,8 +69,8 @@ MultiHeadAttention::MultiHeadAttention(const MultiHeadAttentionOptions& attentio
   if (o.score == ScoreKind::kAdditive) score_vector = xavier_uniform({o.heads, o.head_size}, o.head_size, 1, random);
 }
 
-// Multiplies by three matrices instead of one matrix of three times the width: attention needs contiguous queries, keys
-// and values, which would have to be copied out of the wide result.
+/// Multiplies by three matrices instead of one matrix of three times the width: attention needs contiguous queries,
+/// keys and values, which would have to be copied out of the wide result.
 Projections MultiHeadAttention::get(const at::Tensor& x_NI, AttentionFields fields) const {
   std::vector<LinearWeights> layers;
   if (contains(fields, AttentionFields::kQuery)) layers.push_back(query.weights());

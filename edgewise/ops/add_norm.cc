@@ -78,7 +78,7 @@ struct NormGradients {
   at::Tensor bias_M;
 };
 
-// Calls fn(X{}, Y{}, N{}) with the types of x, y and normed.
+/// Calls fn(X{}, Y{}, N{}) with the types of x, y and normed.
 template <class Fn>
 void with_types(const NormSettings& settings, const at::Tensor& x_TM, Fn fn) {
   if (x_TM.scalar_type() == at::kDouble) return fn(double{}, double{}, double{});
@@ -166,13 +166,13 @@ NormGradients norm_backward(const NormSettings& settings, const NormResults& res
   return grads;
 }
 
-// Returns the gradient of y, from the gradient of the sum x + dropout(y).
+/// Returns the gradient of y, from the gradient of the sum x + dropout(y).
 at::Tensor summand_gradient(const at::Tensor& grad_sum_TM, const kernels::Dropout& dropout, at::ScalarType y_type) {
   const bool is_unchanged = dropout.rate == 0.0 && grad_sum_TM.scalar_type() == y_type;
   return is_unchanged ? grad_sum_TM : apply_dropout(grad_sum_TM, dropout, y_type);
 }
 
-// Inputs: x_TM, y_TM, gain_M, bias_M. Outputs: sum_TM, unless y_TM is undefined, and normed_TM.
+/// Inputs: x_TM, y_TM, gain_M, bias_M. Outputs: sum_TM, unless y_TM is undefined, and normed_TM.
 class AddAndNorm : public Operation {
  public:
   explicit AddAndNorm(const NormSettings& settings) : settings_(settings) {}
@@ -219,7 +219,7 @@ void add(const kernels::Dropout& dropout, const at::Tensor& x_TM, const at::Tens
   call_kernel<X>(x_TM, [&](auto... stream) { kernels::add_dropout(arguments, stream...); });
 }
 
-// Inputs: x_TM, y_TM.
+/// Inputs: x_TM, y_TM.
 class Add : public Operation {
  public:
   Add(const kernels::Dropout& dropout, at::ScalarType y_type) : dropout_(dropout), y_type_(y_type) {}

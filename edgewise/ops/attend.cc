@@ -29,7 +29,7 @@
 namespace edgewise {
 namespace {
 
-// All arguments of an attention except its tensors. Owns copies of the relations, to which plans point until backward.
+/// All arguments of an attention except its tensors. Owns copies of the relations, to which plans point until backward.
 struct Attention {
   std::vector<Relation> relations;  // one for all heads, or one for each head
   double scale;
@@ -50,8 +50,8 @@ Attention make_attention(std::vector<Relation> relations, const at::Tensor& quer
           dropout_rule(options.dropout, options.dropout_key)};
 }
 
-// The tensors of an attention, from aligned_contiguous(). attention_weights() leaves `value` and the last three
-// undefined.
+/// The tensors of an attention, from aligned_contiguous(). attention_weights() leaves `value` and the last three
+/// undefined.
 struct AttentionTensors {
   at::Tensor query_DHK, key_SHK;
   at::Tensor value_SHV = {}, edge_bias_EH = {}, out_DHV = {}, log_normalizer_DH = {}, saved_weights = {};
@@ -77,7 +77,7 @@ kernels::AttentionForward<T> kernel_arguments(const Attention& attention, const 
   };
 }
 
-// Calls fn(arguments, relation) once if all heads share one relation, else for each head with its relation.
+/// Calls fn(arguments, relation) once if all heads share one relation, else for each head with its relation.
 template <typename T, class Fn>
 void for_relations(const Attention& attention, kernels::AttentionForward<T> p, Fn fn) {
   if (!attention.has_one_per_head()) return fn(p, attention.relation());
@@ -110,7 +110,7 @@ bool needs_gradients(std::initializer_list<at::Tensor> inputs) {
          std::ranges::any_of(inputs, [](const at::Tensor& x) { return x.defined() && x.requires_grad(); });
 }
 
-// Returns the buffer of AttentionForward::saved_weights; undefined if forward has nothing to save, as on GPUs.
+/// Returns the buffer of AttentionForward::saved_weights; undefined if forward has nothing to save, as on GPUs.
 at::Tensor allocate_saved_weights(const Attention& attention, const at::Tensor& query_DHK) {
   if (!attention.needs_gradients || backend_of(query_DHK) == Backend::kGpu) return {};
   const std::int64_t heads_per_relation = attention.has_one_per_head() ? 1 : query_DHK.size(1);
@@ -123,7 +123,7 @@ at::Tensor allocate_saved_weights(const Attention& attention, const at::Tensor& 
   return count == 0 ? at::Tensor() : at::empty({count}, accumulator_options(query_DHK));
 }
 
-// Inputs: query_DHK, key_SHK, value_SHV, edge_bias_EH.
+/// Inputs: query_DHK, key_SHK, value_SHV, edge_bias_EH.
 class Attend : public Operation {
  public:
   explicit Attend(Attention attention) : attention_(std::move(attention)) {}
@@ -184,7 +184,7 @@ class Attend : public Operation {
   Attention attention_;
 };
 
-// Sets the gradients of the scores that the clamp bounds to zero.
+/// Sets the gradients of the scores that the clamp bounds to zero.
 template <typename T>
 void clear_clamped_gradients(const Attention& attention, const AttentionTensors& tensors, at::Tensor& grad_score_EH) {
   const at::Tensor score_EH = at::empty_like(grad_score_EH);
@@ -193,7 +193,7 @@ void clear_clamped_gradients(const Attention& attention, const AttentionTensors&
   grad_score_EH.masked_fill_((score_EH * attention.scale).abs_() > attention.clamp, 0);
 }
 
-// Inputs: query_DHK, key_SHK, edge_bias_EH.
+/// Inputs: query_DHK, key_SHK, edge_bias_EH.
 class ComputeWeights : public Operation {
  public:
   explicit ComputeWeights(Attention attention) : attention_(std::move(attention)) {}

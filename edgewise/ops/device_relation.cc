@@ -32,7 +32,7 @@ at::Tensor copy_all(const std::vector<T>& values, at::Device device) {
   return index_tensor(std::span<const T>(values), device);
 }
 
-// Returns the begin and end of each interval, [D, 2].
+/// Returns the begin and end of each interval, [D, 2].
 at::Tensor copy_intervals(const std::vector<Interval>& rows, at::Device device) {
   std::vector<NodeIndex> ends;
   ends.reserve(2 * rows.size());
@@ -40,7 +40,7 @@ at::Tensor copy_intervals(const std::vector<Interval>& rows, at::Device device) 
   return copy_all(ends, device);
 }
 
-// Returns the bytes of a vector of structs.
+/// Returns the bytes of a vector of structs.
 template <typename T>
 at::Tensor copy_bytes(const std::vector<T>& values, at::Device device) {
   const std::span<const std::byte> bytes = std::as_bytes(std::span(values));

@@ -49,8 +49,8 @@ struct WideProduct {
   at::Tensor low;
 };
 
-// Returns the 64 bits of word * factor as two words. Words are int64 tensors of numbers below 2^32, because ATen has no
-// arithmetic of unsigned words; the factor is cut in two, so that no product exceeds int64.
+/// Returns the 64 bits of word * factor as two words. Words are int64 tensors of numbers below 2^32, because ATen has
+/// no arithmetic of unsigned words; the factor is cut in two, so that no product exceeds int64.
 WideProduct multiply(const at::Tensor& word, std::int64_t factor) {
   const at::Tensor low_product = word * (factor & 0xFFFF);
   // The product without its lowest 16 bits.
@@ -61,7 +61,7 @@ WideProduct multiply(const at::Tensor& word, std::int64_t factor) {
 std::int64_t low_word(std::uint64_t value) { return static_cast<std::int64_t>(value & kWordMask); }
 std::int64_t high_word(std::uint64_t value) { return static_cast<std::int64_t>(value >> 32); }
 
-// philox() (base/random.h) of each counter [N]: the words [N, 4].
+/// philox() (base/random.h) of each counter [N]: the words [N, 4].
 at::Tensor philox_words(const kernels::Dropout& rule, const at::Tensor& counter_N) {
   std::array<at::Tensor, 4> block = {counter_N & kWordMask, at::bitwise_right_shift(counter_N, 32),
                                      at::full_like(counter_N, low_word(rule.stream)),

@@ -15,7 +15,7 @@
 namespace edgewise {
 namespace {
 
-// Returns the number of values per edge of a tensor [E, …].
+/// Returns the number of values per edge of a tensor [E, …].
 std::int64_t values_per_edge(const at::Tensor& tensor) {
   std::int64_t count = 1;
   for (const std::int64_t size : tensor.sizes().slice(1)) count *= size;
@@ -55,7 +55,7 @@ class EdgeSoftmax : public Operation {
   Relation relation_;
 };
 
-// Inputs: weight_EH, value_SHV.
+/// Inputs: weight_EH, value_SHV.
 class Aggregate : public Operation {
  public:
   explicit Aggregate(const Relation& relation) : relation_(relation) {}

@@ -57,7 +57,7 @@ struct Lookup {
   kernels::Dropout word_dropout() const { return dropout_rule(options.word_dropout, options.word_dropout_key); }
 };
 
-// Groups equal tokens on the host, which has their numbers, so that nothing waits for the device.
+/// Groups equal tokens on the host, which has their numbers, so that nothing waits for the device.
 void differentiate_on_gpu(const kernels::EmbedBackward<float>& p, std::span<const std::int64_t> rows,
                           const at::Tensor& grad_out_TM, device::Stream stream) {
   const kernels::TokenGroups groups = kernels::group_tokens(rows);
@@ -68,7 +68,7 @@ void differentiate_on_gpu(const kernels::EmbedBackward<float>& p, std::span<cons
   kernels::embed_backward(p, view, stream);
 }
 
-// Inputs: weight_CM, table_PM.
+/// Inputs: weight_CM, table_PM.
 class Embed : public Operation {
  public:
   explicit Embed(Lookup lookup) : lookup_(std::move(lookup)) {}

@@ -20,7 +20,7 @@
 namespace edgewise {
 namespace {
 
-// The settings of a group of layers. One list holds their parameters, each weight followed by its bias, if any.
+/// The settings of a group of layers. One list holds their parameters, each weight followed by its bias, if any.
 struct Group {
   LinearOptions options;
   std::vector<bool> has_bias;
@@ -28,7 +28,7 @@ struct Group {
 
 constexpr std::size_t kFirstParameter = 1;  // index among inputs and saved tensors; x has index 0
 
-// Indices of a layer's parameters among inputs and saved tensors.
+/// Indices of a layer's parameters among inputs and saved tensors.
 struct ParameterIndices {
   std::size_t weight;
   std::size_t bias;  // 0: no bias
@@ -44,7 +44,7 @@ std::vector<ParameterIndices> list_indices(const Group& group) {
   return indices;
 }
 
-// Inputs: x_TI and the parameters. Outputs: one for each layer. Saved: the inputs, and each layer's saved_TO.
+/// Inputs: x_TI and the parameters. Outputs: one for each layer. Saved: the inputs, and each layer's saved_TO.
 class LinearGroup : public Operation {
  public:
   explicit LinearGroup(Group group) : group_(std::move(group)) {}

@@ -22,8 +22,8 @@ namespace {
 using kernels::GemmResult;
 using kernels::MatrixLayout;
 
-// Sets the right operand of a product, weights [K, N], and packs it where packing pays off. Packed weights are valid
-// until the next call on this thread.
+/// Sets the right operand of a product, weights [K, N], and packs it where packing pays off. Packed weights are valid
+/// until the next call on this thread.
 template <typename T, typename Out>
 void set_weights(kernels::Gemm<T, Out>& product, const kernels::Matrix<float>& weights) {
   constexpr std::int64_t kMinRowsToPack = 256;
@@ -38,7 +38,7 @@ void set_weights(kernels::Gemm<T, Out>& product, const kernels::Matrix<float>& w
   product.packed_b = &packed;
 }
 
-// Computes x Wᵀ + bias, and its activation.
+/// Computes x Wᵀ + bias, and its activation.
 at::Tensor project(const at::Tensor& x_TI, const LinearWeights& parameters, kernels::GemmActivation activation) {
   const at::Tensor weight_OI = parameters.weight_OI.contiguous();
   const at::Tensor bias_O = parameters.bias_O.defined() ? parameters.bias_O.contiguous() : at::Tensor();

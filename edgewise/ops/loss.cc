@@ -28,14 +28,14 @@ double x_log_x(double x) { return x == 0.0 ? 0.0 : x * std::log(x); }
 
 using kernels::SmoothedTarget;
 
-// Sums each row without one column (with all columns if `column` is negative): [T]. Subtracting the column from the
-// whole sum would give NaN where the column is infinite.
+/// Sums each row without one column (with all columns if `column` is negative): [T]. Subtracting the column from the
+/// whole sum would give NaN where the column is infinite.
 at::Tensor sum_without(const at::Tensor& x_TC, std::int64_t column) {
   if (column < 0) return x_TC.sum(1);
   return x_TC.narrow(1, 0, column).sum(1) + x_TC.narrow(1, column + 1, x_TC.size(1) - column - 1).sum(1);
 }
 
-// Inputs: logits_TC, labels_T.
+/// Inputs: logits_TC, labels_T.
 class SmoothedLoss : public Operation {
  public:
   explicit SmoothedLoss(const SmoothedTarget& target) : target_(target) {}
@@ -73,7 +73,7 @@ class SmoothedLoss : public Operation {
   SmoothedTarget target_;
 };
 
-// Inputs: logits_TC, labels_T. The forward pass computes the gradient, too; backward only scales it.
+/// Inputs: logits_TC, labels_T. The forward pass computes the gradient, too; backward only scales it.
 class SmoothedLossOnGpu : public Operation {
  public:
   SmoothedLossOnGpu(const SmoothedTarget& target, bool needs_gradient)

@@ -21,7 +21,7 @@ void forbid_partial_sums_in_bf16() {
   static_cast<void>(is_forbidden);
 }
 
-// Computes a product of bf16 with a result in fp32.
+/// Computes a product of bf16 with a result in fp32.
 void multiply_to_floats(const at::Tensor& a_RD, const at::Tensor& b_DC, GemmResult result, at::Tensor out_RC) {
   if (!out_RC.is_cuda()) {  // libtorch has such products for GPUs alone
     return multiply(a_RD.to(at::kFloat), b_DC.to(at::kFloat), result, out_RC);

@@ -46,7 +46,7 @@ LossTensors make_tensors(const at::Tensor& state_TM, const at::Tensor& weight_CM
   return tensors;
 }
 
-// Inputs: state_TM, weight_CM, bias_C. The forward pass computes the gradients too; backward only scales them.
+/// Inputs: state_TM, weight_CM, bias_C. The forward pass computes the gradients too; backward only scales them.
 class ProjectedLoss : public Operation {
  public:
   explicit ProjectedLoss(Problem problem) : problem_(std::move(problem)) {}
@@ -119,12 +119,12 @@ at::Tensor logits(const at::Tensor& state_TM, const at::Tensor& weight_CM, const
   return linear_plain(state_TM.to(type), weight_as_used_CM, bias_C);
 }
 
-// Returns KL(p || q) for each pair: [P].
+/// Returns KL(p || q) for each pair: [P].
 at::Tensor divergence(const at::Tensor& log_p_PC, const at::Tensor& log_q_PC) {
   return (log_p_PC.exp() * (log_p_PC - log_q_PC)).sum(1);
 }
 
-// Takes the labels on the device of the logits, and reads no number from there.
+/// Takes the labels on the device of the logits, and reads no number from there.
 BatchLoss batch_loss(const at::Tensor& loss, const at::Tensor& logits_TC, const at::Tensor& labels_T,
                      const LossOptions& options) {
   const at::Tensor correct = find_correct(logits_TC, labels_T, options).sum();

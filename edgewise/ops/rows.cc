@@ -211,7 +211,7 @@ void check_order(std::span<const at::Tensor> from, std::span<const NodeIndex> or
   }
 }
 
-// Inputs: states and weights of each part, alternating.
+/// Inputs: states and weights of each part, alternating.
 class SumWeighted : public Operation {
  public:
   SumWeighted(std::int64_t num_rows, std::vector<std::vector<NodeIndex>> part_rows)

@@ -23,7 +23,7 @@ bool has_pieces(const Experiment& e) { return e.vocabulary.kind == VocabularyKin
 bool has_words(const Experiment& e) { return e.vocabulary.kind == VocabularyKind::kWords; }
 bool is_mapped(const Experiment& e) { return e.vocabulary.kind == VocabularyKind::kMapped; }
 bool has_counted_tokens(const Experiment& e) { return !has_pieces(e) && !is_mapped(e); }
-// The kind of tokens in vocabulary.file is known only after reading the file.
+/// The kind of tokens in vocabulary.file is known only after reading the file.
 bool may_have_pieces(const Experiment& e) { return has_pieces(e) || !e.vocabulary.file.empty(); }
 bool may_have_unigrams(const Experiment& e) {
   return e.vocabulary.model == SentencePieceModel::kUnigram || !e.vocabulary.file.empty();

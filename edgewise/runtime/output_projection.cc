@@ -90,7 +90,7 @@ void CandidateRows::allocate_candidates(std::int64_t num_candidates) {
   }
 }
 
-// Returns early if `allowed` has not changed since the last step, which is the usual case.
+/// Returns early if `allowed` has not changed since the last step, which is the usual case.
 void CandidateRows::update_penalties(std::span<const std::uint8_t> allowed) {
   if (std::ranges::equal(allowed, allowed_)) return;
   allowed_.assign(allowed.begin(), allowed.end());
@@ -179,7 +179,7 @@ void OutputProjection::allocate_wanted(const StepRequest& request) {
   wanted_logits_.resize(static_cast<std::size_t>(num_rows * tile_size_));
 }
 
-// Without request.all, only rows that have wanted tokens in this tile write their logits: writing costs time.
+/// Without request.all, only rows that have wanted tokens in this tile write their logits: writing costs time.
 void OutputProjection::set_logits_out(const StepRequest& request, std::int64_t first_token, std::int64_t count,
                                       StepResult& result) {
   std::vector<kernels::LogSumExpTopK>& rows = candidates_.rows();

@@ -13,7 +13,7 @@ namespace {
 
 using kernels::SourceRange;
 
-// Computes the filter's output for entries[centre] from the vectors at `offset` in the entries around it in `row`.
+/// Computes the filter's output for entries[centre] from the vectors at `offset` in the entries around it in `row`.
 template <typename E>
 void convolve_depthwise(const ConvolutionParameters& filter, std::int64_t size, const SourceRange& row,
                         std::int64_t centre, const E* const* entries, std::int64_t offset, float* out) {
@@ -134,7 +134,7 @@ void UniversalLayer<T, E>::write_filter_input(std::span<E* const> entries, std::
   write_entries<E>(entries, entry_offset(step) + 2 * width_, options_.size, normed, options_.size);
 }
 
-// Returns the entries in `ranges` whose rows are active in this step, and makes `ranges` refer to the returned list.
+/// Returns the entries in `ranges` whose rows are active in this step, and makes `ranges` refer to the returned list.
 template <typename T, typename E>
 std::vector<const E*> UniversalLayer<T, E>::remove_halted(std::span<SourceRange> ranges) const {
   std::vector<const E*> active;
@@ -177,7 +177,7 @@ void UniversalLayer<T, E>::feed_forward() {
   rows_.feed_forward(layer_.feed_forward, kNoNorm);  // the next step adds embeddings before its first norm
 }
 
-// Replaces the input of feed-forward by its convolution with the inputs of the neighbours.
+/// Replaces the input of feed-forward by its convolution with the inputs of the neighbours.
 template <typename T, typename E>
 void UniversalLayer<T, E>::convolve() {
   const float* normed = rows_.apply_norm(rows_.pre_norm(layer_.feed_forward.norm));
@@ -206,15 +206,15 @@ void UniversalLayer<T, E>::end_step() {
   rows_.keep_rows(halting_.continuing());
 }
 
-// Returns how many entries of a halted row later steps read. Nodes that are added to a decoder later may take up to
-// max_steps steps, each of which reads an entry of its own.
+/// Returns how many entries of a halted row later steps read. Nodes that are added to a decoder later may take up to
+/// max_steps steps, each of which reads an entry of its own.
 template <typename T, typename E>
 std::int64_t UniversalLayer<T, E>::num_later_entries() const {
   if (step_offset_ == 0) return is_done() ? 0 : 1;
   return max_steps_ - halting_.step();
 }
 
-// Writes the entries of the rows that halt in this step, computed from their last states, for all later steps.
+/// Writes the entries of the rows that halt in this step, computed from their last states, for all later steps.
 template <typename T, typename E>
 void UniversalLayer<T, E>::freeze(std::span<E* const> entries) {
   float* state = halted_rows_.begin(std::ssize(entries));

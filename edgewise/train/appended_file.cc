@@ -61,7 +61,7 @@ int AppendedFile::write_records() {
   return error;
 }
 
-// Removes the bytes after the written records.
+/// Removes the bytes after the written records.
 int AppendedFile::cut() {
   const int error = file_system().truncate(file_.number(), synced_size_ + written_) == 0 ? 0 : errno;
   needs_cut_ = error != 0;

@@ -239,7 +239,7 @@ void EventSummary::add_histogram(std::string_view tag, const Histogram& histogra
   add_value(EventMessage().add_bytes(1, tag).add_bytes(5, values.text()).text());
 }
 
-// A text is a tensor of one string, which the metadata assign to the text plug-in.
+/// A text is a tensor of one string, which the metadata assign to the text plug-in.
 void EventSummary::add_text(std::string_view tag, std::string_view markdown) {
   constexpr std::uint64_t kString = 7;  // DT_STRING
   const EventMessage plugin = EventMessage().add_bytes(1, "text");

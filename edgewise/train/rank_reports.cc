@@ -72,7 +72,7 @@ BatchProgress progress_of(const std::vector<ProcessReport>& reports) {
   return progress;
 }
 
-// One sum after the other, so that the order of the floating-point sum does not depend on the processes.
+/// One sum after the other, so that the order of the floating-point sum does not depend on the processes.
 LossSums sums_of(const std::vector<ProcessReport>& reports) {
   LossSums sums;
   for (const ProcessReport& report : reports) {

@@ -120,7 +120,7 @@ void TensorBoard::on_validation(std::int64_t step, const Validation& validation,
   file_->append(step, summary);
 }
 
-// The first state is saved before on_begin().
+/// The first state is saved before on_begin().
 void TensorBoard::before_save() {
   if (file_) file_->sync();
 }

@@ -46,7 +46,7 @@ std::string draw_column_labels(const HeatMap& map, double x, double y) {
 
 }  // namespace
 
-// There is one path per colour: a file with one element per cell would be ten times as large.
+/// There is one path per colour: a file with one element per cell would be ten times as large.
 std::string draw_cells(const HeatMap& map, double x, double y, double size) {
   std::array<std::string, kLevels + 1> paths;
   for (std::size_t row = 0; row < map.rows.size(); ++row) {

@@ -48,7 +48,7 @@ std::string hex(const Colour& colour) {
   return fmt::format("#{:02x}{:02x}{:02x}", colour.red, colour.green, colour.blue);
 }
 
-// The hue goes from blue over green to yellow. The chroma stays within what sRGB can represent.
+/// The hue goes from blue over green to yellow. The chroma stays within what sRGB can represent.
 Colour colour_of(double value) {
   const double t = value > 0 ? std::min(value, 1.0) : 0.0;
   const double hue = (288 - 184 * t) * std::numbers::pi / 180;

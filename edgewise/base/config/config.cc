@@ -24,7 +24,7 @@
 namespace edgewise::detail {
 namespace {
 
-// Writes a TOML value for an error text.
+/// Writes a TOML value for an error text.
 std::string describe_value(const toml::node& node) {
   constexpr std::size_t kMaxBytes = 60;
   if (const auto* text = node.as_string()) return quote(text->get());
@@ -43,7 +43,7 @@ std::string describe_value(const toml::node& node) {
   return "[" + text + "]";
 }
 
-// Sets a field to a TOML value. Returns false if the field does not accept the value.
+/// Sets a field to a TOML value. Returns false if the field does not accept the value.
 struct Assign {
   const toml::node& node;
   const Range& range;
@@ -119,7 +119,7 @@ const Field* find_field(const Section& section, std::string_view name) {
   return found == section.end() ? nullptr : &*found;
 }
 
-// Collects the paths of all fields called `name`, in any section.
+/// Collects the paths of all fields called `name`, in any section.
 void collect_paths(const Section& section, const std::string& prefix, std::string_view name,
                    std::vector<std::string>& paths) {
   for (const Field& field : section) {
@@ -134,7 +134,7 @@ std::string position_text(std::string_view name, const toml::source_position& po
   return fmt::format("{}:{}:{}", name, position.line, position.column);
 }
 
-// toml++ has one error text for bytes that are not UTF-8 and for UTF-8 that is not TOML; this check tells them apart.
+/// toml++ has one error text for bytes that are not UTF-8 and for UTF-8 that is not TOML; this check tells them apart.
 void check_utf8(std::string_view toml, std::string_view name) {
   const auto bad = find_bad_utf8(toml);
   if (!bad) return;
@@ -150,16 +150,16 @@ void check_key_depth(std::string_view toml, std::string_view name) {
   check(key.parts <= kMaxParts, "{}:{}: a key has {} parts, needs at most {}", name, key.line, key.parts, kMaxParts);
 }
 
-// Removes the preamble of a toml++ description: "Error while parsing string: …".
+/// Removes the preamble of a toml++ description: "Error while parsing string: …".
 std::string_view remove_preamble(std::string_view description) {
   const std::size_t colon = description.find(": ");
   const bool has_preamble = description.starts_with("Error while parsing ") && colon != std::string_view::npos;
   return has_preamble ? description.substr(colon + 2) : description;
 }
 
-// Parses the value of an override; the key of the result is "value". A text field takes a value without quotes as it
-// is. Any other value is parsed as TOML; if that fails, a value that begins with a quote or bracket is an error, and
-// any other value is a string.
+/// Parses the value of an override; the key of the result is "value". A text field takes a value without quotes as it
+/// is. Any other value is parsed as TOML; if that fails, a value that begins with a quote or bracket is an error, and
+/// any other value is a string.
 toml::table override_table(std::string_view value, bool is_text, const std::string& position) {
   constexpr std::string_view kQuotes = "\"'";
   constexpr std::string_view kOpenings = "\"'[{";
@@ -179,7 +179,7 @@ toml::table override_table(std::string_view value, bool is_text, const std::stri
   return toml::table{{"value", std::string(value)}};
 }
 
-// Reads TOML, and overrides from the command line (section.key=value), into the fields of one option struct.
+/// Reads TOML, and overrides from the command line (section.key=value), into the fields of one option struct.
 class Reader {
  public:
   explicit Reader(const Section& root) : root_(root) {}

@@ -25,7 +25,7 @@ std::string toml_string(std::string_view value, std::string_view path) {
   return text + '"';
 }
 
-// Lists names for a sentence: "a", "b" or "c".
+/// Lists names for a sentence: "a", "b" or "c".
 std::string list_alternatives(const std::vector<std::string_view>& names) {
   std::string text;
   for (std::size_t i = 0; i < names.size(); ++i) {

@@ -8,7 +8,7 @@
 namespace edgewise {
 namespace {
 
-// Whether a field's numbers are in its range.
+/// Whether a field's numbers are in its range.
 struct IsInRange {
   const Range& range;
 

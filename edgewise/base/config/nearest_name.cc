@@ -10,7 +10,7 @@
 namespace edgewise {
 namespace {
 
-// Returns the code points. Each byte that belongs to none counts as a letter of its own, above all code points.
+/// Returns the code points. Each byte that belongs to none counts as a letter of its own, above all code points.
 std::u32string letters_of(std::string_view text) {
   constexpr char32_t kFirstByte = 0x110000;
   std::u32string letters;
@@ -20,7 +20,7 @@ std::u32string letters_of(std::string_view text) {
   return letters;
 }
 
-// Returns the edit distance with swaps of neighbours (optimal string alignment). Keeps three rows of its table.
+/// Returns the edit distance with swaps of neighbours (optimal string alignment). Keeps three rows of its table.
 std::size_t edit_distance(std::u32string_view left, std::u32string_view right) {
   std::vector<std::size_t> two_above(right.size() + 1);
   std::vector<std::size_t> above(right.size() + 1);

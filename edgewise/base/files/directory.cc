@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 fs::path without_slash_at_end(const fs::path& path) { return path.has_filename() ? path : path.parent_path(); }
 
-// Whether a path is in use, even by a symbolic link that leads nowhere.
+/// Whether a path is in use, even by a symbolic link that leads nowhere.
 bool is_there(const fs::path& path) {
   std::error_code error;
   return fs::exists(fs::symlink_status(path, error));
@@ -43,7 +43,7 @@ int swap_directories(const fs::path& left, const fs::path& right) {
   return file_system().exchange(left, right) == 0 ? 0 : errno;
 }
 
-// Renames a directory to `target`, or swaps the two if `target` is a directory with files.
+/// Renames a directory to `target`, or swaps the two if `target` is a directory with files.
 int move_or_swap(const fs::path& directory, const fs::path& target) {
   const int error = rename_directory(directory, target);
   return error == ENOTEMPTY || error == EEXIST ? exchange(directory, target) : error;
@@ -59,7 +59,7 @@ bool lists_everything(const Manifest& manifest, const fs::path& directory) {
   return !error;
 }
 
-// Whether a DirectoryWriter wrote every file of a directory.
+/// Whether a DirectoryWriter wrote every file of a directory.
 bool is_fully_listed(const fs::path& directory) {
   try {
     return lists_everything(read_manifest(directory), directory);
@@ -68,14 +68,14 @@ bool is_fully_listed(const fs::path& directory) {
   }
 }
 
-// Whether a path has files that no DirectoryWriter wrote, or none of its files can be relied on. A symbolic link, or a
-// file in the place of a directory, is such a file too.
+/// Whether a path has files that no DirectoryWriter wrote, or none of its files can be relied on. A symbolic link, or a
+/// file in the place of a directory, is such a file too.
 bool has_foreign_files(const fs::path& path) {
   if (!is_real_directory(path)) return is_there(path);
   return !is_empty_directory(path) && !is_fully_listed(path);
 }
 
-// Returns the first path `<target>.kept-<pid>-<n>` that does not exist.
+/// Returns the first path `<target>.kept-<pid>-<n>` that does not exist.
 fs::path kept_path(const fs::path& target) {
   fs::path kept;
   for (int attempt = 0; attempt == 0 || is_there(kept); ++attempt) {
@@ -84,12 +84,12 @@ fs::path kept_path(const fs::path& target) {
   return kept;
 }
 
-// Renames a directory to a kept path of `target` if it has foreign files.
+/// Renames a directory to a kept path of `target` if it has foreign files.
 int keep_foreign_files(const fs::path& directory, const fs::path& target) {
   return has_foreign_files(directory) ? rename_directory(directory, kept_path(target)) : 0;
 }
 
-// Puts a directory back that exchange() moved aside, or removes it if its former path is in use.
+/// Puts a directory back that exchange() moved aside, or removes it if its former path is in use.
 void remove_aside(const fs::path& aside, const fs::path& former) {
   if (!is_there(former)) {
     file_system().rename(aside, former);
@@ -111,7 +111,7 @@ void remove_leftover(const Leftover& leftover) {
   }
 }
 
-// Creates a directory and its missing parents.
+/// Creates a directory and its missing parents.
 int create_with_parents(const fs::path& directory) {
   std::error_code error;
   if (directory.empty() || fs::is_directory(directory, error)) return 0;
@@ -122,7 +122,7 @@ int create_with_parents(const fs::path& directory) {
   return fs::is_directory(directory, error) ? 0 : ENOTDIR;  // another process created it, or it is a file
 }
 
-// Refuses a directory that is, or lies below, a link to nothing: the system's error for it names no cause.
+/// Refuses a directory that is, or lies below, a link to nothing: the system's error for it names no cause.
 void check_links(const fs::path& directory, std::string_view caller) {
   std::error_code ignored;
   for (fs::path path = directory; path.has_relative_path(); path = path.parent_path()) {
@@ -140,7 +140,7 @@ void create_directories(const fs::path& directory, std::string_view caller) {
   check(error == 0, "{}: {}: {}", caller, directory.string(), error_text(error));
 }
 
-// Syncs the new name before the files are removed: otherwise a power cut may leave a part of them under the old name.
+/// Syncs the new name before the files are removed: otherwise a power cut may leave a part of them under the old name.
 bool remove_listed_directory(const fs::path& directory, std::string_view caller) {
   if (!is_fully_listed(directory)) return false;
   const fs::path aside = unused_temporary_path(directory);
@@ -216,7 +216,7 @@ void DirectoryWriter::commit_and_keep_old_as(std::string_view name) {
   finish(rotate(target_.parent_path() / name));
 }
 
-// Never gives the temporary name to a directory with foreign files, because leftovers are removed.
+/// Never gives the temporary name to a directory with foreign files, because leftovers are removed.
 int DirectoryWriter::replace_target() {
   if (!has_foreign_files(target_)) return move_or_swap(temporary_->path(), target_);
   const fs::path kept = kept_path(target_);
@@ -237,7 +237,7 @@ void DirectoryWriter::complete() {
   registration_.reset();
 }
 
-// `error` is the result of replacing the target.
+/// `error` is the result of replacing the target.
 void DirectoryWriter::finish(int error) {
   check(error == 0, "{}: {}: {}; nothing was replaced", caller_, target_text_, error_text(error));
   is_committed_ = true;
@@ -253,8 +253,8 @@ void DirectoryWriter::write_durably(std::string_view name, std::string_view byte
   check(error == 0, "{}: {}/{}: {}; nothing was replaced", caller_, target_text_, name, error_text(error));
 }
 
-// Swaps the new directory with `previous`, and then with the target. The old target never has the temporary name, under
-// which the next process would remove it. Afterwards the temporary directory is the former `previous`, if any.
+/// Swaps the new directory with `previous`, and then with the target. The old target never has the temporary name,
+/// under which the next process would remove it. Afterwards the temporary directory is the former `previous`, if any.
 int DirectoryWriter::rotate(const fs::path& previous) {
   if (const int error = keep_foreign_files(previous, target_); error != 0) return error;
   if (has_foreign_files(target_)) return rotate_by_renaming(previous);
@@ -269,7 +269,7 @@ int DirectoryWriter::rotate(const fs::path& previous) {
   return is_exchange_unsupported(error) ? rotate_by_renaming(previous) : error;
 }
 
-// Between the two renames the target does not exist, but the old and the new directory are complete.
+/// Between the two renames the target does not exist, but the old and the new directory are complete.
 int DirectoryWriter::rotate_by_renaming(const fs::path& previous) {
   remove_listed_directory(previous, caller_);
   if (const int error = rename_directory(target_, previous); error != 0) return error;

@@ -35,7 +35,7 @@ void check_regular(const struct stat& status, const fs::path& path, std::string_
         describe_kind(status.st_mode));
 }
 
-// Whether open() failed because the path is a socket, or a device that is not there.
+/// Whether open() failed because the path is a socket, or a device that is not there.
 bool is_no_file(int error) { return error == ENXIO || error == ENODEV; }
 
 int flags_of(SymbolicLinks links) { return links == SymbolicLinks::kRefused ? kFlags | O_NOFOLLOW : kFlags; }
@@ -48,7 +48,7 @@ bool leads_nowhere(const fs::path& path) {
 // Permissions of a new file, before the umask.
 constexpr unsigned kReadAndWrite = 0666;
 
-// The file to replace, with symbolic links resolved, and its permissions.
+/// The file to replace, with symbolic links resolved, and its permissions.
 struct Destination {
   fs::path path;
   unsigned permissions;
@@ -140,7 +140,7 @@ void RegularFile::for_each_chunk(const std::function<void(std::string_view)>& ta
   }
 }
 
-// Returns 0 at the end of the file.
+/// Returns 0 at the end of the file.
 std::size_t RegularFile::read_at(std::uint64_t offset, std::span<char> buffer) const {
   while (true) {
     const ssize_t count = file_system().read_at(file_.number(), offset, buffer);

@@ -19,7 +19,7 @@ constexpr std::string_view kValueStarts = "{[\"tfn-0123456789";
 constexpr std::string_view kNumberStarts = "-0123456789";
 constexpr std::string_view kCut = "; the text was cut, copy it again";
 
-// Numbers need no quotes, but untrusted ones may be long.
+/// Numbers need no quotes, but untrusted ones may be long.
 std::string shorten(std::string_view number) {
   constexpr std::size_t kLongest = 40;
   return number.size() > kLongest ? std::string(number.substr(0, kLongest)) + "…" : std::string(number);
@@ -35,14 +35,14 @@ std::string describe(char first, std::string_view number) {
   return quote({&first, 1});
 }
 
-// Removes digits from the front. Returns whether there were any.
+/// Removes digits from the front. Returns whether there were any.
 bool remove_digits(std::string_view& text) {
   const std::size_t count = std::min(text.find_first_not_of("0123456789"), text.size());
   text.remove_prefix(count);
   return count > 0;
 }
 
-// Removes the first character if it is in `any_of`.
+/// Removes the first character if it is in `any_of`.
 bool remove(std::string_view& text, std::string_view any_of) {
   if (text.empty() || any_of.find(text[0]) == std::string_view::npos) return false;
   text.remove_prefix(1);
@@ -165,14 +165,14 @@ void JsonScanner::fail_here(std::string_view message) const {
   fail("{}, byte {}: {}", where_, first_byte_ + position_, message);
 }
 
-// Reports that the text has something else than `needs` at the present position.
+/// Reports that the text has something else than `needs` at the present position.
 void JsonScanner::fail_for_need(std::string_view needs) const {
   if (position_ == text_.size()) fail_here(fmt::format("the text ends, needs {}{}", needs, kCut));
   const CodePoint point = code_point_at(text_, position_);  // the constructor has checked the text
   fail_here(fmt::format("the text has {}, needs {}", quote(text_.substr(position_, point.size)), needs));
 }
 
-// Returns what to do about an invalid number before the present position: nothing unless the text was cut in it.
+/// Returns what to do about an invalid number before the present position: nothing unless the text was cut in it.
 std::string_view JsonScanner::advice_on_number() const {
   constexpr std::string_view kBeforeDigits = "+-.eE";
   const bool is_cut = position_ == text_.size() && kBeforeDigits.find(text_.back()) != std::string_view::npos;
@@ -181,7 +181,7 @@ std::string_view JsonScanner::advice_on_number() const {
 
 void JsonScanner::skip_space() { position_ = std::min(text_.find_first_not_of(" \t\r\n", position_), text_.size()); }
 
-// Skips white space, and the next character if it is `expected`.
+/// Skips white space, and the next character if it is `expected`.
 bool JsonScanner::consume(char expected) {
   skip_space();
   if (position_ == text_.size() || text_[position_] != expected) return false;
@@ -224,7 +224,7 @@ std::string JsonScanner::read_string_body() {
   fail_at_value(fmt::format("a string is not closed, needs a quote at its end{}", kCut));
 }
 
-// Starts at the backslash and ends at the last character of the escape.
+/// Starts at the backslash and ends at the last character of the escape.
 void JsonScanner::append_escape(std::string& text) {
   constexpr std::string_view kLetters = "\"\\/bfnrt";
   constexpr std::string_view kMeanings = "\"\\/\b\f\n\r\t";
@@ -240,7 +240,7 @@ void JsonScanner::append_escape(std::string& text) {
   }
 }
 
-// Starts at the "u" and ends at the last digit of the escape.
+/// Starts at the "u" and ends at the last digit of the escape.
 std::uint32_t JsonScanner::read_code_point_escape() {
   const std::uint32_t first = read_hex4();
   if (first < 0xD800 || first > 0xDFFF) return first;

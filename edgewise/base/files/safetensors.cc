@@ -36,7 +36,7 @@ constexpr DTypeInfo kDTypes[] = {
 
 const DTypeInfo& dtype_info(DType dtype) { return kDTypes[static_cast<std::size_t>(dtype)]; }
 
-// A tensor of the header, and the range [begin, end) of the data that belongs to it.
+/// A tensor of the header, and the range [begin, end) of the data that belongs to it.
 struct TensorEntry {
   TensorInfo tensor;
   std::uint64_t begin = 0;
@@ -146,7 +146,7 @@ class HeaderReader {
   JsonScanner json_;
 };
 
-// Checks that the tensors lie one after another and fill the data without gaps or overlaps.
+/// Checks that the tensors lie one after another and fill the data without gaps or overlaps.
 void check_layout(const std::vector<TensorEntry>& entries, std::uint64_t data_size, const std::string& where) {
   std::uint64_t end = 0;
   for (const TensorEntry& entry : entries) {
@@ -212,7 +212,7 @@ void check_metadata(const SafetensorsMetadata& metadata) {
   check(bytes <= kMaxMetadataBytes, "{}: metadata has {} bytes, needs at most {}", kFunction, bytes, kMaxMetadataBytes);
 }
 
-// Returns the tensors in descending order of element size, so that each tensor is aligned for its type in the file.
+/// Returns the tensors in descending order of element size, so that each tensor is aligned for its type in the file.
 std::vector<const TensorInfo*> sort_by_alignment(std::span<const TensorInfo> tensors) {
   std::vector<const TensorInfo*> order;
   for (const TensorInfo& tensor : tensors) order.push_back(&tensor);

@@ -15,9 +15,9 @@
 namespace edgewise {
 namespace {
 
-// The registered names, as a list that only grows, because a signal handler may read the list at any moment. An entry
-// without a name is free. The code that exchanges a name for null owns it: UnfinishedFile frees the name, the signal
-// handler does not.
+/// The registered names, as a list that only grows, because a signal handler may read the list at any moment. An entry
+/// without a name is free. The code that exchanges a name for null owns it: UnfinishedFile frees the name, the signal
+/// handler does not.
 struct RegistryEntry {
   std::atomic<char*> name = nullptr;
   RegistryEntry* next = nullptr;
@@ -40,7 +40,7 @@ std::atomic<char*>& register_name(const std::filesystem::path& path) {
   return entry->name;
 }
 
-// Removes the files whose names one system call returns. readdir() would allocate memory.
+/// Removes the files whose names one system call returns. readdir() would allocate memory.
 void remove_files_of(const char* directory) noexcept {
   const int number = ::open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (number < 0) return;

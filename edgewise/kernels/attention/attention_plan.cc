@@ -62,7 +62,7 @@ void attention_backward(const AttentionBackward<T>& p, const AttentionPlan& plan
   }
 }
 
-// Uses rows for every relation: writing each weight takes about the time that tiles would save.
+/// Uses rows for every relation: writing each weight takes about the time that tiles would save.
 template <typename T>
 void attention_weights(const AttentionWeights<T>& p, const AttentionPlan& plan) {
   if (plan.path_of<T>() == AttentionPath::kReference) return reference::attention_weights(p, plan.relation());

@@ -9,7 +9,7 @@
 namespace edgewise::kernels::reference {
 namespace {
 
-// The two nodes of an edge for one head, as row numbers of query and out [D * H, …] and of key and value [S * H, …].
+/// The two nodes of an edge for one head, as row numbers of query and out [D * H, …] and of key and value [S * H, …].
 struct EdgeEnds {
   std::int64_t destination;
   std::int64_t source;
@@ -35,7 +35,7 @@ Score<T> edge_score(const AttentionForward<T>& p, EdgeEnds ends, EdgeIndex edge,
   return {std::clamp(scaled, -p.clamp, p.clamp) + bias, std::abs(scaled) > p.clamp};
 }
 
-// Computes the output of a row by online softmax: a new maximum rescales the sums so far, so exp() never overflows.
+/// Computes the output of a row by online softmax: a new maximum rescales the sums so far, so exp() never overflows.
 template <typename T>
 void attend_row(const AttentionForward<T>& p, const RelationView& relation, std::int64_t row, std::int64_t head) {
   const std::int64_t destination = row * p.num_heads + head;
@@ -63,9 +63,9 @@ void attend_row(const AttentionForward<T>& p, const RelationView& relation, std:
   if (total != 0) scale_in_place(out_V, 1 / total, p.value_size);
 }
 
-// Notation: w = weights, m = dropout factors, g = gradient of out. The gradient of weight e is m[e] * <g, value[s]>,
-// and the gradient of score e is w[e] * (m[e] * <g, value[s]> - sum over the row of w * m * <g, value>). The sum equals
-// <g, out>, so it needs no pass over the edges.
+/// Notation: w = weights, m = dropout factors, g = gradient of out. The gradient of weight e is m[e] * <g, value[s]>,
+/// and the gradient of score e is w[e] * (m[e] * <g, value[s]> - sum over the row of w * m * <g, value>). The sum
+/// equals <g, out>, so it needs no pass over the edges.
 template <typename T>
 void differentiate_row(const AttentionBackward<T>& p, const RelationView& relation, std::int64_t row,
                        std::int64_t head) {
@@ -111,9 +111,9 @@ void round_to(const std::vector<float>& from, BFloat16* to) {
   std::transform(from.begin(), from.end(), to, [](float x) { return BFloat16(x); });
 }
 
-// The arguments of attention as floats, and the results before rounding: the reference for bf16 computes in float and
-// rounds once, at the end. The results start as copies of the results in p, so that heads that are not computed keep
-// their values.
+/// The arguments of attention as floats, and the results before rounding: the reference for bf16 computes in float and
+/// rounds once, at the end. The results start as copies of the results in p, so that heads that are not computed keep
+/// their values.
 class FloatAttention {
  public:
   FloatAttention(const AttentionForward<BFloat16>& p, const RelationView& relation)

@@ -13,7 +13,7 @@ using reference::add_scaled;
 using reference::dot;
 using reference::softmax_in_place;
 
-// Calls fn(edge, destination, source), indices into [E, H], [D, H] and [S, H], for one head of each edge of a row.
+/// Calls fn(edge, destination, source), indices into [E, H], [D, H] and [S, H], for one head of each edge of a row.
 template <class Fn>
 void for_edges(const EdgeShape& shape, std::int64_t row, std::int64_t head, Fn fn) {
   const RelationView& relation = shape.relation;

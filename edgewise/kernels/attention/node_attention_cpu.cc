@@ -22,7 +22,7 @@ HWY_BEFORE_NAMESPACE();
 namespace edgewise::kernels::HWY_NAMESPACE {
 namespace {
 
-// HWY_EXPORT exports no templates, so a variant holds the types.
+/// HWY_EXPORT exports no templates, so a variant holds the types.
 using AnyNodeAttention = std::variant<NodeAttention<float>, NodeAttention<BFloat16>>;
 
 /// Maps heads to the lanes of a row's vectors: head h is lane h % count of each vector v with v % head_vectors == h /
@@ -117,7 +117,7 @@ HWY_INLINE RowVectors<kRows> compute_scores(const NodeAttention<T>& p, const Hea
   return scores;
 }
 
-// Turns `count` vectors of scores, `step` floats apart, into exp(score - maximum). Returns 1 / the sum of the results.
+/// Turns `count` vectors of scores, `step` floats apart, into exp(score - maximum). Returns 1 / the sum of the results.
 HWY_INLINE Floats exponentiate(std::int64_t count, std::int64_t step, float* scores, Floats maximum) {
   const FloatTag d;
   Floats total = hn::Zero(d);
@@ -174,7 +174,7 @@ void compute_weights(const NodeAttention<T>& p, const HeadLanes<kHeadVectors>& l
   }
 }
 
-// Writes kVectors vectors of each row's output, from vector `first` on: the weighted averages of the values.
+/// Writes kVectors vectors of each row's output, from vector `first` on: the weighted averages of the values.
 template <int kRows, int kVectors, int kHeadVectors, typename T>
 HWY_INLINE void average(const NodeAttention<T>& p, const HeadLanes<kHeadVectors>& lanes, const RowGroup& rows,
                         std::int64_t first, const WeightBuffer& buffer) {
@@ -248,7 +248,7 @@ bool have_equal_counts(const NodeAttention<T>& p, std::int64_t first_row, std::i
   return true;
 }
 
-// Returns how many sources at the beginning all rows share. The hypotheses of a sentence share its input and a prefix.
+/// Returns how many sources at the beginning all rows share. The hypotheses of a sentence share its input and a prefix.
 template <typename T>
 std::int64_t count_shared_sources(const NodeAttention<T>& p, std::int64_t first_row, std::int64_t last_row) {
   const auto [begin, count] = p.ranges[first_row];

@@ -6,8 +6,8 @@
 namespace edgewise::kernels {
 namespace {
 
-// Returns the smallest interval that holds the sources of a row. For a row without edges, begin is the largest index
-// and end is 0, so that the interval changes no minimum and no maximum.
+/// Returns the smallest interval that holds the sources of a row. For a row without edges, begin is the largest index
+/// and end is 0, so that the interval changes no minimum and no maximum.
 Interval source_span(const RelationView& relation, std::int64_t row) {
   constexpr Interval kEmpty = {std::numeric_limits<NodeIndex>::max(), 0};
   const EdgeIndex begin = relation.row_begin[row];

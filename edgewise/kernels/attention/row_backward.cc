@@ -14,16 +14,16 @@ HWY_BEFORE_NAMESPACE();
 namespace edgewise::kernels::HWY_NAMESPACE {
 namespace {
 
-// One number per edge of a row, before and after differentiate_softmax().
+/// One number per edge of a row, before and after differentiate_softmax().
 struct RowGradients {
   float* weight;  // before: weights; after: weights times dropout factors
   float* slope;   // before: derivatives of scores by <query, key>; after: gradients of <query, key>
   float* grad;    // before: <gradient of out, value>; after: gradients of scores
 };
 
-// Notation: w = weights, m = dropout factors, g[e] = <gradient of out, value of e>. The gradient of score e is
-// w[e] * (m[e] * g[e] - sum over the row of w * m * g / sum over the row of w). The sum of w differs from 1 by the
-// rounding error of the row's normalizer, which is large for large scores.
+/// Notation: w = weights, m = dropout factors, g[e] = <gradient of out, value of e>. The gradient of score e is
+/// w[e] * (m[e] * g[e] - sum over the row of w * m * g / sum over the row of w). The sum of w differs from 1 by the
+/// rounding error of the row's normalizer, which is large for large scores.
 HWY_INLINE void differentiate_softmax(const RowGradients& row, const float* factor, std::int64_t count) {
   const FloatTag d;
   if (factor != nullptr) multiply_in_place(row.grad, factor, count);

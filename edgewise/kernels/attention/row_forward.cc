@@ -30,7 +30,7 @@ void attend_rows(const RowTask& p, const HeadRows<Elements>& out, std::int64_t r
   }
 }
 
-// Writes the weights of rows to weights of edges [E, H] starting at the head of p.
+/// Writes the weights of rows to weights of edges [E, H] starting at the head of p.
 void compute_weights(const RowTask& p, float* weight_of_edge, std::int64_t row_begin, std::int64_t row_end) {
   Scratch::of_this_thread().reset();
   EdgeRow row(p);

@@ -17,7 +17,7 @@ HWY_BEFORE_NAMESPACE();
 namespace edgewise::kernels::HWY_NAMESPACE {
 namespace {
 
-// HWY_EXPORT exports no templates, so a variant holds the types.
+/// HWY_EXPORT exports no templates, so a variant holds the types.
 using AnyScatterRows = std::variant<ScatterRows<float>, ScatterRows<BFloat16>>;
 
 void scatter(const AnyScatterRows& any, std::int64_t row_begin, std::int64_t row_end) {

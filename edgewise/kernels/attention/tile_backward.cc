@@ -22,7 +22,7 @@ void clear_matrix(float* matrix, std::int64_t rows, std::int64_t size) {
 
 // The functions below return whether the gradients that they compute are finite.
 
-// Computes all gradients of a run, and each weight once.
+/// Computes all gradients of a run, and each weight once.
 template <typename T>
 bool differentiate_run(const AttentionBackward<T>& p, const TilePlan& plan, const TileRun& run, HeadRange heads) {
   const AttentionForward<T>& f = p.forward;
@@ -54,7 +54,7 @@ bool differentiate_run(const AttentionBackward<T>& p, const TilePlan& plan, cons
   return backward.is_finite();
 }
 
-// Computes the gradients of a block's queries and edge biases.
+/// Computes the gradients of a block's queries and edge biases.
 template <typename T>
 bool differentiate_rows(const AttentionBackward<T>& p, const TilePlan& plan, const TileRun& run, const RowBlock& block,
                         HeadRange heads) {
@@ -71,7 +71,7 @@ bool differentiate_rows(const AttentionBackward<T>& p, const TilePlan& plan, con
   return backward.is_finite();
 }
 
-// Computes the gradients of the keys and values of a source tile.
+/// Computes the gradients of the keys and values of a source tile.
 template <typename T>
 bool differentiate_sources(const AttentionBackward<T>& p, const TilePlan& plan, const TileRun& run,
                            const SourceTile& sources, HeadRange heads) {

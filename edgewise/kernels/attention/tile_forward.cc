@@ -18,7 +18,7 @@ HWY_BEFORE_NAMESPACE();
 namespace edgewise::kernels::HWY_NAMESPACE {
 namespace {
 
-// Online softmax over the tiles of a block: a new maximum of a row rescales the row's sums so far.
+/// Online softmax over the tiles of a block: a new maximum of a row rescales the row's sums so far.
 struct SoftmaxState {
   HWY_ALIGN float maximum[kTileRows];
   HWY_ALIGN float base[kTileRows];     // the maximum, or 0 if the row has no score yet
@@ -62,7 +62,7 @@ struct SoftmaxState {
   }
 };
 
-// Computes the outputs of one block of rows, head by head.
+/// Computes the outputs of one block of rows, head by head.
 template <typename T>
 class BlockForward {
  public:
@@ -226,7 +226,7 @@ class BlockForward {
   float* sum_;  // [R, V]
 };
 
-// Returns whether all outputs are finite.
+/// Returns whether all outputs are finite.
 bool attend_block(const AnyAttentionForward& any, const TilePlan& plan, const RowBlock& block, HeadRange heads) {
   Scratch& scratch = Scratch::of_this_thread();
   scratch.reset();

@@ -10,7 +10,7 @@
 namespace edgewise::kernels {
 namespace {
 
-// Returns the smallest interval that holds the sources of a row, which must ascend; empty for a row without edges.
+/// Returns the smallest interval that holds the sources of a row, which must ascend; empty for a row without edges.
 Interval row_span(const RelationView& relation, std::int64_t row) {
   if (relation.intervals != nullptr) return relation.intervals[row];
   const EdgeIndex begin = relation.row_begin[row];
@@ -18,7 +18,7 @@ Interval row_span(const RelationView& relation, std::int64_t row) {
   return begin == end ? Interval{} : Interval{relation.sources[begin], relation.sources[end - 1] + 1};
 }
 
-// Returns the smallest interval that holds the sources of the rows; empty if the rows have no edges.
+/// Returns the smallest interval that holds the sources of the rows; empty if the rows have no edges.
 Interval rows_span(const RelationView& relation, std::int64_t row_begin, std::int64_t row_end) {
   Interval span;
   for (std::int64_t row = row_begin; row < row_end; ++row) {
@@ -37,7 +37,8 @@ constexpr std::int64_t kNodeCost = 4;
 // 0.4 (Sapphire Rapids, fp32, head size 64, random rows of 128 to 4096 sources).
 constexpr double kDenseFill = 0.4;
 
-// Returns an upper bound of TilePlan::fill: tiles compute at least the scores of the groups from which a row has edges.
+/// Returns an upper bound of TilePlan::fill: tiles compute at least the scores of the groups from which a row has
+/// edges.
 double max_fill(const RelationView& relation) {
   EdgeIndex scores = 0;
   for (std::int64_t row = 0; row < relation.num_destinations; ++row) {

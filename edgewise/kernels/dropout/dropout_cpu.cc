@@ -17,7 +17,7 @@ HWY_BEFORE_NAMESPACE();
 namespace edgewise::kernels::HWY_NAMESPACE {
 namespace {
 
-// HWY_EXPORT exports no templates, so variants hold the types.
+/// HWY_EXPORT exports no templates, so variants hold the types.
 using AnyInput = std::variant<const float*, const BFloat16*>;
 using AnyOutput = std::variant<float*, BFloat16*>;
 
@@ -45,7 +45,7 @@ void dropout(const Dropout& dropout, std::int64_t count, const From* in, To* out
   });
 }
 
-// There is no vector kernel for double: the reference computes it.
+/// There is no vector kernel for double: the reference computes it.
 template <>
 void dropout(const Dropout& dropout, std::int64_t count, const double* in, double* out) {
   reference::dropout(dropout, count, in, out);

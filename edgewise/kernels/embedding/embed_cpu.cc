@@ -33,7 +33,7 @@ void embed_rows(const EmbedForward<float>& p, std::int64_t begin, std::int64_t e
   }
 }
 
-// Adds columns [begin, end) of the gradients of all tokens.
+/// Adds columns [begin, end) of the gradients of all tokens.
 void add_columns(const EmbedBackward<float>& p, std::int64_t begin, std::int64_t end) {
   const DropoutFactors factors(p.dropout);
   const TokenScales<float> scales(p.scale, p.word_dropout);
@@ -104,7 +104,8 @@ void embed_forward(const EmbedForward<float>& p) {
   });
 }
 
-// Divides the columns among the threads, so that no two threads write to the same value and the order of sums is fixed.
+/// Divides the columns among the threads, so that no two threads write to the same value and the order of sums is
+/// fixed.
 template <>
 void embed_backward(const EmbedBackward<float>& p) {
   if (instruction_set() == InstructionSet::kReference) return reference::embed_backward(p);
@@ -115,7 +116,7 @@ void embed_backward(const EmbedBackward<float>& p) {
   });
 }
 
-// There are no vector kernels for double: the reference computes these cases.
+/// There are no vector kernels for double: the reference computes these cases.
 template <>
 void embed_forward(const EmbedForward<double>& p) {
   reference::embed_forward(p);

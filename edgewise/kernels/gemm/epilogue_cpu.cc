@@ -23,7 +23,7 @@ HWY_BEFORE_NAMESPACE();
 namespace edgewise::kernels::HWY_NAMESPACE {
 namespace {
 
-// HWY_EXPORT exports no templates, so a variant holds the types.
+/// HWY_EXPORT exports no templates, so a variant holds the types.
 using AnyRowEpilogue = std::variant<RowEpilogue<float>, RowEpilogue<BFloat16>, RowEpilogue<std::int8_t>>;
 
 /// Stores values * factor, rounded to nearest, ties to even. The products must be at most 127 in magnitude. Adding

@@ -46,7 +46,7 @@ void copy_rows(const T* from, std::int64_t from_stride, T* to, std::int64_t to_s
   }
 }
 
-// Copies rows and appends zeros. Keeps the stride, because the order of oneDNN's sums depends on it.
+/// Copies rows and appends zeros. Keeps the stride, because the order of oneDNN's sums depends on it.
 template <typename T>
 T* copy_padded(const T* from, std::int64_t stride, std::int64_t rows, std::int64_t width, std::int64_t padded_rows,
                AlignedBuffer& buffer) {
@@ -57,8 +57,8 @@ T* copy_padded(const T* from, std::int64_t stride, std::int64_t rows, std::int64
   return to;
 }
 
-// Pads a single row to two: for one row oneDNN does not distinguish a matrix in rows from one in columns, so that the
-// order of the sums would depend on which layout was compiled first.
+/// Pads a single row to two: for one row oneDNN does not distinguish a matrix in rows from one in columns, so that the
+/// order of the sums would depend on which layout was compiled first.
 std::int64_t choose_compiled_rows(std::int64_t rows) {
   return rows < kStep ? std::max<std::int64_t>(rows, 2) : round_up(rows, kStep);
 }
@@ -124,8 +124,8 @@ void run_tiles(const GemmSlice<T, Out>& p) {
   });
 }
 
-// Runs a product with a packed b and gaps between the result rows through a buffer without gaps: for results with gaps
-// oneDNN has only its reference implementation, which is a hundred times slower.
+/// Runs a product with a packed b and gaps between the result rows through a buffer without gaps: for results with gaps
+/// oneDNN has only its reference implementation, which is a hundred times slower.
 template <typename T, typename Out>
 void run_without_gaps(const GemmSlice<T, Out>& p) {
   static thread_local AlignedBuffer buffer;

@@ -24,7 +24,7 @@ bool needs_float_products(const Gemm<BFloat16, Out>& product) {
 using onednn::ElementType;
 using onednn::RightLayout;
 
-// Copies a matrix without gaps and rounds its values to bf16.
+/// Copies a matrix without gaps and rounds its values to bf16.
 Matrix<float> round_to_bf16(const Matrix<float>& from, std::int64_t depth, std::int64_t columns,
                             AlignedBuffer& buffer) {
   const bool is_in_rows = from.layout == MatrixLayout::kRows;

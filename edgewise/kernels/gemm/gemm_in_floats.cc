@@ -11,8 +11,8 @@
 namespace edgewise::kernels::cpu {
 namespace {
 
-// Returns how many rows of `width` bf16 elements fit into half a megabyte, rounded down to a multiple of the block size
-// of run_in_blocks(), but at least one such block.
+/// Returns how many rows of `width` bf16 elements fit into half a megabyte, rounded down to a multiple of the block
+/// size of run_in_blocks(), but at least one such block.
 std::int64_t choose_block_rows(std::int64_t width) {
   constexpr std::int64_t kRowStep = 256;
   constexpr std::int64_t kFloats = 1 << 18;
@@ -87,7 +87,7 @@ GemmSlice<float, float> make_float_slice(const Gemm<BFloat16, Out>& p, const Mat
           .out_stride = result.stride()};
 }
 
-// Runs a product whose left matrix is stored in rows, one block of rows at a time.
+/// Runs a product whose left matrix is stored in rows, one block of rows at a time.
 template <typename Out>
 void run_by_rows(const Gemm<BFloat16, Out>& p) {
   static thread_local AlignedBuffer a_buffer, b_buffer, out_buffer;
@@ -104,8 +104,8 @@ void run_by_rows(const Gemm<BFloat16, Out>& p) {
   }
 }
 
-// Runs a product whose left matrix is stored in columns. If the depth can be cut into parts (find_varying_size()), runs
-// one block of the depth at a time, and each block adds to the result.
+/// Runs a product whose left matrix is stored in columns. If the depth can be cut into parts (find_varying_size()),
+/// runs one block of the depth at a time, and each block adds to the result.
 template <typename Out>
 void run_by_depth(const Gemm<BFloat16, Out>& p) {
   static thread_local AlignedBuffer a_buffer, b_buffer, out_buffer;

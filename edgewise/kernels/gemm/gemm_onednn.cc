@@ -87,7 +87,7 @@ memory::desc describe_matrix(ElementType type, std::int64_t rows, std::int64_t c
   return {{rows, columns}, to_data_type(type), is_in_rows ? memory::dims{stride, 1} : memory::dims{1, stride}};
 }
 
-// The operands of a matmul; `bias` is empty without a bias.
+/// The operands of a matmul; `bias` is empty without a bias.
 struct OperandDescs {
   memory::desc a, b, bias, out;
 };
@@ -100,7 +100,7 @@ matmul::primitive_desc describe_matmul(const OperandDescs& operands, const dnnl:
 #endif
 }
 
-// Describes a matmul in which oneDNN chooses the layout of the right side [K, N].
+/// Describes a matmul in which oneDNN chooses the layout of the right side [K, N].
 matmul::primitive_desc describe_packing(ElementType type, std::int64_t depth, std::int64_t columns) {
   const memory::desc any({depth, columns}, to_data_type(type), memory::format_tag::any);
   return describe_matmul({describe_matrix(type, kRowsToPackFor, depth, depth),
@@ -110,7 +110,7 @@ matmul::primitive_desc describe_packing(ElementType type, std::int64_t depth, st
                          {});
 }
 
-// Returns the layout of a packed [K, N].
+/// Returns the layout of a packed [K, N].
 memory::desc describe_packed(ElementType type, std::int64_t depth, std::int64_t columns) {
   static std::mutex mutex;
   static std::map<std::tuple<ElementType, std::int64_t, std::int64_t>, memory::desc> cache;
@@ -216,7 +216,7 @@ void copy(const memory::desc& from_desc, const void* from, const memory::desc& t
   });
 }
 
-// Returns how many columns of [K, N] a thread packs at a time: all of a small matrix, an eighth of a large one.
+/// Returns how many columns of [K, N] a thread packs at a time: all of a small matrix, an eighth of a large one.
 std::int64_t choose_columns_to_pack(std::int64_t depth, std::int64_t columns) {
   // Copying so many values takes ten times as long as starting oneDNN's copy.
   constexpr std::int64_t kMinValues = 1 << 15;

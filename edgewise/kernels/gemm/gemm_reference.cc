@@ -8,7 +8,7 @@
 namespace edgewise::kernels::reference {
 namespace {
 
-// Returns b as floats [K, N] in rows.
+/// Returns b as floats [K, N] in rows.
 template <typename T, typename Out>
 std::vector<float> unpack_right_side(const Gemm<T, Out>& p) {
   if (p.packed_b != nullptr) return p.packed_b->unpack();

@@ -21,13 +21,13 @@ HWY_BEFORE_NAMESPACE();
 namespace edgewise::kernels::HWY_NAMESPACE {
 namespace {
 
-// HWY_EXPORT exports no templates, so a variant holds the types.
+/// HWY_EXPORT exports no templates, so a variant holds the types.
 using AnyGradient = std::variant<const ActivationGradient<float>*, const ActivationGradient<BFloat16>*>;
 
 constexpr std::int64_t kChunk = 1024;  // the dropout factors of 1024 values stay in the first-level cache
 
-// Computes the gradients of `count` values of a row from `first` on, an index into the whole matrix. factor(i, part)
-// returns the derivative of out with respect to x at value first + i.
+/// Computes the gradients of `count` values of a row from `first` on, an index into the whole matrix. factor(i, part)
+/// returns the derivative of out with respect to x at value first + i.
 template <typename T, class Factor>
 void multiply_gradients(const ActivationGradient<T>& p, std::int64_t first, std::int64_t count, float* bias_sum,
                         Factor factor) {
@@ -63,7 +63,7 @@ void backward_identity(const ActivationGradient<T>& p, std::int64_t first, std::
   multiply_gradients(p, first, count, bias_sum, [one](std::int64_t /*i*/, auto /*part*/) HWY_ATTR { return one; });
 }
 
-// Computes the gradients of rows [begin, end), and adds them to bias_sum, [O], unless it is null.
+/// Computes the gradients of rows [begin, end), and adds them to bias_sum, [O], unless it is null.
 template <typename T>
 void backward_rows(const ActivationGradient<T>& p, std::int64_t begin, std::int64_t end, float* bias_sum) {
   const auto backward = p.activation == GemmActivation::kRelu ? backward_relu<T>

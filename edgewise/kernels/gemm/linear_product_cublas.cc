@@ -31,7 +31,7 @@ using Descriptor = std::unique_ptr<cublasLtMatmulDescOpaque_t, Destroy<cublasLtM
 using Layout = std::unique_ptr<cublasLtMatrixLayoutOpaque_t, Destroy<cublasLtMatrixLayoutDestroy>>;
 using Preference = std::unique_ptr<cublasLtMatmulPreferenceOpaque_t, Destroy<cublasLtMatmulPreferenceDestroy>>;
 
-// cuBLASLt stores matrices column by column, so that it computes out^T = W x^T.
+/// cuBLASLt stores matrices column by column, so that it computes out^T = W x^T.
 Layout layout_of(cudaDataType type, std::int64_t columns, std::int64_t rows) {
   cublasLtMatrixLayout_t layout = nullptr;
   check("cublasLtMatrixLayoutCreate", cublasLtMatrixLayoutCreate(&layout, type, static_cast<std::uint64_t>(columns),

@@ -69,7 +69,7 @@ EDGEWISE_AVX512 __m512i load_as_floats(const float* from, __mmask16 lanes) {
   return _mm512_castps_si512(_mm512_maskz_loadu_ps(lanes, from));
 }
 
-// Loads 16 bf16, each into the lower half of a lane. Uses masked intrinsics, because g++ 12 warns about unmasked ones.
+/// Loads 16 bf16, each into the lower half of a lane. Uses masked intrinsics, because g++ 12 warns about unmasked ones.
 EDGEWISE_AVX512 __m512i load_lower_halves(const BFloat16* from, __mmask16 lanes) {
   return _mm512_maskz_cvtepu16_epi32(lanes, _mm256_maskz_loadu_epi16(lanes, from));
 }

@@ -23,7 +23,7 @@ HWY_BEFORE_NAMESPACE();
 namespace edgewise::kernels::HWY_NAMESPACE {
 namespace {
 
-// HWY_EXPORT exports no templates, so a variant holds the types.
+/// HWY_EXPORT exports no templates, so a variant holds the types.
 using AnyPanelProduct = std::variant<PanelProduct<float>, PanelProduct<BFloat16>, PanelProduct<std::int8_t>>;
 
 using IntTag = hn::RebindToSigned<FloatTag>;
@@ -123,7 +123,7 @@ struct NarrowKernelArguments {
   SumElement<T>* sums;  // [rows, kMaxPanels * 16]
 };
 
-// The loops are in a single function, so that all sums stay in registers.
+/// The loops are in a single function, so that all sums stay in registers.
 template <typename T, int kRows, int kPanels>
 void multiply_block(const NarrowKernelArguments<T>& p) {
   constexpr int kColumns = kPanels * kVectors;

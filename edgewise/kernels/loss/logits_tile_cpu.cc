@@ -84,8 +84,8 @@ struct RareLogits {
   }
 };
 
-// Returns a value that at least `count` logits of the tile exceed, computed from the largest logit of each lane. As the
-// first threshold, this value avoids most insertions in the first tile.
+/// Returns a value that at least `count` logits of the tile exceed, computed from the largest logit of each lane. As
+/// the first threshold, this value avoids most insertions in the first tile.
 HWY_INLINE float find_lower_bound(Floats lane_maxima, std::int64_t count) {
   const FloatTag d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
@@ -96,7 +96,7 @@ HWY_INLINE float find_lower_bound(Floats lane_maxima, std::int64_t count) {
   return std::nextafter(maxima[count - 1], kLowest);
 }
 
-// Sets the base and the threshold of candidates from the first tile.
+/// Sets the base and the threshold of candidates from the first tile.
 void start_row(const float* logits, RareLogits& rare) {
   Floats maxima = find_lane_maxima(logits, rare.tile.columns);
   rare.row.base = max_of_lanes(maxima);
@@ -115,8 +115,8 @@ float sum_exponentials(const float* logits, std::int64_t count, float base) {
                     [&](std::int64_t n, auto part) HWY_ATTR { return approximate_exp(load(part, logits + n), bases); });
 }
 
-// Sums the exponentials of a tile and inserts its candidates. Usually four vectors have no rare logit, and a single
-// comparison finds this. Returns whether a new base is needed; then the sum is invalid.
+/// Sums the exponentials of a tile and inserts its candidates. Usually four vectors have no rare logit, and a single
+/// comparison finds this. Returns whether a new base is needed; then the sum is invalid.
 bool sum_and_find_rare(const float* logits, RareLogits& rare, float* sum) {
   const FloatTag d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));

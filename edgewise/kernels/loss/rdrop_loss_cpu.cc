@@ -33,7 +33,7 @@ struct PairOfRows {
   float* logits(int side) const { return problem.logits + row(side) * problem.columns; }
 };
 
-// HWY_EXPORT exports no templates, so a variant holds the types.
+/// HWY_EXPORT exports no templates, so a variant holds the types.
 using AnyRDropLoss = std::variant<const RDropLoss<float>*, const RDropLoss<BFloat16>*>;
 
 /// Sums over the tokens of a row, where x = logit - maximum and d = (x of the first row) - (x of the second row).

@@ -21,7 +21,7 @@ HWY_BEFORE_NAMESPACE();
 namespace edgewise::kernels::HWY_NAMESPACE {
 namespace {
 
-// HWY_EXPORT exports no templates, so a variant holds the types.
+/// HWY_EXPORT exports no templates, so a variant holds the types.
 using AnySoftmaxLoss = std::variant<const SoftmaxLoss<float>*, const SoftmaxLoss<BFloat16>*>;
 
 /// Sums over tokens, where x = logit - maximum.

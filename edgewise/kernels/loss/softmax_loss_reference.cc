@@ -47,14 +47,14 @@ double compute_kl(const std::vector<double>& log_p, const std::vector<double>& l
   return sum;
 }
 
-// Returns the gradient of (KL(p || q) + KL(q || p)) / 2 with respect to logit i of p; `p_to_q` is KL(p || q).
+/// Returns the gradient of (KL(p || q) + KL(q || p)) / 2 with respect to logit i of p; `p_to_q` is KL(p || q).
 double compute_gradient(const std::vector<double>& log_p, const std::vector<double>& log_q, double p_to_q,
                         std::size_t i) {
   const double p = std::exp(log_p[i]);
   return (p - std::exp(log_q[i]) + p * (log_p[i] - log_q[i] - p_to_q)) / 2;
 }
 
-// Writes the divergence of a pair, and adds its gradient to the gradients of softmax_loss().
+/// Writes the divergence of a pair, and adds its gradient to the gradients of softmax_loss().
 template <typename Gradient>
 void add_divergence(const RDropLoss<Gradient>& p, std::int64_t pair, const std::vector<double>& first,
                     const std::vector<double>& second, std::vector<float>& gradient) {

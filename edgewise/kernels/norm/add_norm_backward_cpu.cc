@@ -24,7 +24,7 @@ using AnyAddNormBackward =
                  AddNormBackward<float, BFloat16, float>, AddNormBackward<float, BFloat16, BFloat16>,
                  AddNormBackward<BFloat16, BFloat16, float>, AddNormBackward<BFloat16, BFloat16, BFloat16>>;
 
-// Computes the gradients of one row. As in add_norm_reference.cc, h is the normed row and g the gradient of h.
+/// Computes the gradients of one row. As in add_norm_reference.cc, h is the normed row and g the gradient of h.
 template <typename X, typename Y, typename N>
 class BackwardRow {
  public:
@@ -92,7 +92,7 @@ HWY_INLINE void add_norm_backward_rows(const AddNormBackward<X, Y, N>& p, std::i
   }
 }
 
-// Computes the gradients of rows [begin, end), and adds theirs of gain and bias to grad_gain and grad_bias, [M].
+/// Computes the gradients of rows [begin, end), and adds theirs of gain and bias to grad_gain and grad_bias, [M].
 void compute_add_norm_gradients(const AnyAddNormBackward& any, std::int64_t begin, std::int64_t end, float* grad_gain,
                                 float* grad_bias) {
   std::visit([=](const auto& p) HWY_ATTR { add_norm_backward_rows(p, begin, end, grad_gain, grad_bias); }, any);
@@ -142,7 +142,7 @@ void add_norm_backward(const AddNormBackward<X, Y, N>& p) {
   sum_blocks(bias_sums, p.size, p.grad_bias);
 }
 
-// There is no vector kernel for double: the reference computes it.
+/// There is no vector kernel for double: the reference computes it.
 template <>
 void add_norm_backward(const AddNormBackward<double, double, double>& p) {
   reference::add_norm_backward(p);

@@ -112,7 +112,7 @@ void add_norm_forward(const AddNormForward<X, Y, N>& p) {
   });
 }
 
-// There are no vector kernels for double: the reference computes these cases.
+/// There are no vector kernels for double: the reference computes these cases.
 template <>
 void add_dropout(const AddDropout<double, double>& p) {
   reference::add_dropout(p);

@@ -27,10 +27,10 @@ Statistics<X> compute_statistics(const X* row_M, std::int64_t size, const NormFo
   return {mean, std::sqrt(squares / static_cast<A>(formula.divisor) + static_cast<A>(formula.epsilon_inside))};
 }
 
-// Writes the gradient of a row of x: the gradient through the norm, plus grad_sum if it is not null.
-//
-// With h = (row - mean) / (deviation + epsilon_outside) and g = the gradient of h, the gradient through the norm is
-//     (g - mean of g) / (deviation + epsilon_outside) - h <g, h> / (divisor * deviation).
+/// Writes the gradient of a row of x: the gradient through the norm, plus grad_sum if it is not null.
+///
+/// With h = (row - mean) / (deviation + epsilon_outside) and g = the gradient of h, the gradient through the norm is
+///     (g - mean of g) / (deviation + epsilon_outside) - h <g, h> / (divisor * deviation).
 template <typename X, typename Y, typename N>
 void write_grad_x(const AddNormBackward<X, Y, N>& p, std::int64_t row) {
   using A = AccumulatorType<X>;
@@ -69,7 +69,7 @@ void write_parameter_gradients(const AddNormBackward<X, Y, N>& p, std::int64_t c
   p.grad_bias[column] = bias;
 }
 
-// Calls fn(i) for each i in [0, count). A call computes `values_per_call` values.
+/// Calls fn(i) for each i in [0, count). A call computes `values_per_call` values.
 template <class Fn>
 void parallel_for_each(std::int64_t count, std::int64_t values_per_call, Fn fn) {
   parallel_for(count, kGrain / (values_per_call + 1) + 1, [&](std::int64_t begin, std::int64_t end) {

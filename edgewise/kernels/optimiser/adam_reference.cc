@@ -17,7 +17,7 @@ AdamFactors::AdamFactors(const AdamArguments& p)
 namespace reference {
 namespace {
 
-// Takes the form of the interpolation that is exact at the nearer end.
+/// Takes the form of the interpolation that is exact at the nearer end.
 float interpolate(float from, float to, float weight) {
   return weight < 0.5f ? std::fma(weight, to - from, from) : std::fma(weight - 1.0f, to - from, to);
 }

@@ -29,7 +29,7 @@ constexpr std::array kEntries = {
 
 const Entry& find_entry(InstructionSet set) { return *std::ranges::find(kEntries, set, &Entry::set); }
 
-// Returns the targets that Highway detects on this machine. A forced set does not change the result.
+/// Returns the targets that Highway detects on this machine. A forced set does not change the result.
 std::int64_t detected_targets() {
   static const std::int64_t targets = hwy::SupportedTargets();
   return targets;

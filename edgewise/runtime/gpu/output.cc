@@ -27,7 +27,7 @@ void GpuOutput::begin(const StepRequest& request, Upload& upload, const GpuStrea
   add_wanted(request, upload);
 }
 
-// The lists of the rows on the GPU have the places of those on the host.
+/// The lists of the rows on the GPU have the places of those on the host.
 void GpuOutput::add_rows(Upload& upload, const GpuStream& stream) {
   float* const top_logits = top_logits_.allocate(std::ssize(candidates_.top_logits()), stream);
   std::int32_t* const top_tokens = top_tokens_.allocate(std::ssize(candidates_.top_tokens()), stream);
