@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "edgewise/search/pick_candidates.h"
+
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
 #include <limits>
 #include <set>
-
-#include "edgewise/search/pick_candidates.h"
 
 namespace edgewise {
 namespace {
