@@ -2,6 +2,7 @@
 #include "edgewise/graph/relation_ops.h"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -45,6 +46,36 @@ Relation rearrange_rows(const Relation& relation, std::int64_t num_rows, Origina
   });
 }
 
+/// Returns the union of two intervals if it is an interval, else nothing.
+std::optional<Interval> unite_rows(const Interval& a, const Interval& b) {
+  if (a.begin == a.end) return b;
+  if (b.begin == b.end) return a;
+  if (a.end < b.begin || b.end < a.begin) return std::nullopt;
+  return Interval{.begin = std::min(a.begin, b.begin), .end = std::max(a.end, b.end)};
+}
+
+std::optional<Relation> unite_intervals(const Relation& a, const Relation& b) {
+  if (a.form() != Relation::Form::kIntervals || b.form() != Relation::Form::kIntervals) return std::nullopt;
+
+  const Interval* a_rows = a.view().intervals;
+  const Interval* b_rows = b.view().intervals;
+  std::vector<Interval> rows(a.num_destinations());
+  for (std::size_t d = 0; d < rows.size(); ++d) {
+    const auto row = unite_rows(a_rows[d], b_rows[d]);
+    if (!row.has_value()) return std::nullopt;
+    rows[d] = *row;
+  }
+  return Relation::from_intervals(a.num_sources(), std::move(rows));
+}
+
+/// Appends the sources of a row, each plus `shift`.
+void append_row(const RelationView& rows, std::int64_t destination, std::int64_t shift,
+                std::vector<NodeIndex>& sources) {
+  for (EdgeIndex edge = rows.row_begin[destination]; edge < rows.row_begin[destination + 1]; ++edge) {
+    sources.push_back(static_cast<NodeIndex>(rows.source(destination, edge) + shift));
+  }
+}
+
 Relation join_intervals(std::span<const Relation> parts, std::int64_t num_sources, std::int64_t num_destinations) {
   std::vector<Interval> rows;
   rows.reserve(num_destinations);
@@ -67,9 +98,7 @@ Relation join_rows(std::span<const Relation> parts, std::int64_t num_sources, st
   for (const Relation& part : parts) {
     const RelationView rows = part.view();
     for (std::int64_t d = 0; d < rows.num_destinations; ++d) {
-      for (EdgeIndex edge = rows.row_begin[d]; edge < rows.row_begin[d + 1]; ++edge) {
-        sources.push_back(static_cast<NodeIndex>(rows.source(d, edge) + first_source));
-      }
+      append_row(rows, d, first_source, sources);
       row_begin.push_back(std::ssize(sources));
     }
     first_source += rows.num_sources;
@@ -78,6 +107,25 @@ Relation join_rows(std::span<const Relation> parts, std::int64_t num_sources, st
 }
 
 }  // namespace
+
+ReversedRelation reverse(const Relation& relation) {
+  const RelationView rows = relation.view();
+  std::vector<EdgeIndex> row_begin(rows.num_sources + 1, 0);
+  for_each_edge(rows, [&](NodeIndex source, NodeIndex, EdgeIndex) { ++row_begin[source + 1]; });
+  std::partial_sum(row_begin.begin(), row_begin.end(), row_begin.begin());
+
+  std::vector<EdgeIndex> next(row_begin.begin(), row_begin.end() - 1);
+  std::vector<NodeIndex> sources(relation.num_edges());
+  std::vector<EdgeIndex> original(relation.num_edges());
+  for_each_edge(rows, [&](NodeIndex source, NodeIndex destination, EdgeIndex edge) {
+    const EdgeIndex reversed = next[source]++;
+    sources[reversed] = destination;
+    original[reversed] = edge;
+  });
+  auto reversed =
+      Relation::from_csr(rows.num_destinations, std::move(row_begin), std::move(sources)).prefer_intervals();
+  return {.relation = std::move(reversed), .edge = std::move(original)};
+}
 
 Relation keep_rows(const Relation& relation, std::span<const NodeIndex> rows) {
   check_rows(relation, rows, "keep_rows");
@@ -131,6 +179,23 @@ Relation keep_edges(const Relation& relation, std::span<const EdgeIndex> edges) 
                                while (sources.size() < kept.size() && kept[sources.size()] < rows.row_begin[d + 1]) {
                                  sources.push_back(rows.source(d, kept[sources.size()]));
                                }
+                             });
+}
+
+Relation unite(const Relation& a, const Relation& b) {
+  check(a.num_sources() == b.num_sources() && a.num_destinations() == b.num_destinations(),
+        "unite: b has {} sources and {} destinations, needs {} and {} as a has", b.num_sources(), b.num_destinations(),
+        a.num_sources(), a.num_destinations());
+  if (auto intervals = unite_intervals(a, b)) return *std::move(intervals);
+
+  return Relation::from_rows(a.num_sources(), a.num_destinations(),
+                             [&](std::int64_t d, std::vector<NodeIndex>& sources) {
+                               const std::ptrdiff_t begin = std::ssize(sources);
+                               append_row(a.view(), d, /*shift=*/0, sources);
+                               append_row(b.view(), d, /*shift=*/0, sources);
+                               const auto row = sources.begin() + begin;
+                               std::sort(row, sources.end());
+                               sources.erase(std::unique(row, sources.end()), sources.end());
                              });
 }
 

@@ -12,6 +12,14 @@
 
 namespace edgewise {
 
+/// A relation with all edges reversed. Edge r of `relation` is edge `edge[r]` of the original relation; within a row,
+/// the original edge numbers ascend.
+struct ReversedRelation {
+  Relation relation;
+  std::vector<EdgeIndex> edge;
+};
+ReversedRelation reverse(const Relation& relation);
+
 /// Keeps all destinations, but removes the edges of the rows that are not in `rows`. O(destinations) for intervals.
 Relation keep_rows(const Relation& relation, std::span<const NodeIndex> rows);
 
@@ -27,6 +35,9 @@ Relation select_nodes(const Relation& relation, std::span<const NodeIndex> desti
 
 /// Keeps the edges with the given numbers (in any order) and renumbers them. Throws Error for a duplicate number.
 Relation keep_edges(const Relation& relation, std::span<const EdgeIndex> edges);
+
+/// Returns the union of two relations of equal sizes: sources ascend in each row, and equal edges occur once.
+Relation unite(const Relation& a, const Relation& b);
 
 /// Joins relations into one relation without edges between the parts: the node and edge numbers of part i are shifted
 /// by the sizes of the parts before it. O(rows) if all have the interval form, else O(edges).

@@ -23,6 +23,10 @@ void check_relation(const Relation& relation) {
   require(std::ranges::is_sorted(edges.destinations));
   const Relation again = Relation::from_edges(relation.num_sources(), relation.num_destinations(), edges);
   require(again == relation && relation.to_csr() == relation && relation.prefer_intervals() == relation);
+  const ReversedRelation reversed = reverse(relation);
+  require(reversed.relation.num_edges() == sum && std::ssize(reversed.edge) == sum);
+  require(reverse(reversed.relation).relation.num_edges() == sum);
+  require(unite(relation, relation).num_edges() <= sum);
   const std::vector<Relation> parts = {relation, relation};
   require(join(parts).num_edges() == 2 * sum);
 }

@@ -1,16 +1,73 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/graph/relation_ops.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <set>
 
 #include "edgewise/graph/builders.h"
 #include "tests/graph/relations.h"
+#include "tests/support/relation_zoo.h"
 
 namespace edgewise {
 namespace {
+
+using testing::ElementsAre;
+
+TEST(Reverse, ReversesEdgesAndReturnsTheirOriginalNumbers) {
+  const auto [relation, edge] = reverse(Relation::from_csr(3, {0, 2, 4}, {2, 0, 0, 2}));
+
+  EXPECT_EQ(relation.num_sources(), 2);
+  EXPECT_EQ(relation.num_destinations(), 3);
+  EXPECT_THAT(ends_of(relation), ElementsAre(Edge{0, 0}, Edge{1, 0}, Edge{0, 2}, Edge{1, 2}));
+  EXPECT_THAT(edge, ElementsAre(1, 2, 0, 3));
+}
+
+TEST(Reverse, FindsIntervals) {
+  EXPECT_TRUE(has_intervals(reverse(complete(5)).relation));
+  EXPECT_TRUE(has_intervals(reverse(causal(5)).relation));
+  EXPECT_TRUE(has_intervals(reverse(window(9, {.before = 2, .after = 1})).relation));
+}
+
+void expect_is_reverse(const Relation& relation, const ReversedRelation& reversed) {
+  const auto ends = ends_of(relation);
+  const auto reversed_ends = ends_of(reversed.relation);
+  ASSERT_EQ(reversed_ends.size(), ends.size());
+  ASSERT_EQ(reversed.edge.size(), ends.size());
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    EXPECT_EQ(reversed_ends[i], Edge(ends[reversed.edge[i]].second, ends[reversed.edge[i]].first));
+    if (i > 0 && reversed_ends[i].second == reversed_ends[i - 1].second) {
+      EXPECT_LT(reversed.edge[i - 1], reversed.edge[i]);
+    }
+  }
+  EXPECT_EQ(std::set(reversed.edge.begin(), reversed.edge.end()).size(), ends.size());
+}
+
+TEST(Reverse, ReversesEveryBuildersRelation) {
+  for (const auto& [name, relation] : relation_zoo()) {
+    SCOPED_TRACE(name);
+    expect_is_reverse(relation, reverse(relation));
+  }
+}
+
+RC_GTEST_PROP(Reverse, TwiceSortsEachRowAndChangesNothingElse, ()) {
+  const auto relation = *arbitrary_relation();
+
+  const ReversedRelation once = reverse(relation);
+  const ReversedRelation twice = reverse(once.relation);
+
+  auto sorted = ends_of(relation);
+  std::ranges::stable_sort(sorted, {}, [](const Edge& edge) { return std::pair(edge.second, edge.first); });
+  RC_ASSERT(ends_of(twice.relation) == sorted);
+  RC_ASSERT(twice.relation.num_sources() == relation.num_sources());
+  RC_ASSERT(twice.relation.num_destinations() == relation.num_destinations());
+  for (std::size_t i = 0; i < sorted.size(); ++i) {
+    RC_ASSERT(ends_of(relation)[once.edge[twice.edge[i]]] == sorted[i]);
+  }
+}
 
 RC_GTEST_PROP(KeepRows, KeepsTheEdgesOfTheGivenRowsOnly, ()) {
   const auto relation = *arbitrary_relation();
@@ -82,6 +139,40 @@ RC_GTEST_PROP(KeepEdges, ReturnsAnEqualRelationForAllEdges, ()) {
   RC_ASSERT(has_intervals(keep_edges(relation, all)) || !has_intervals(relation.prefer_intervals()));
 }
 
+RC_GTEST_PROP(Unite, HasEachEdgeOfBothRelationsOnce, ()) {
+  const auto a = *arbitrary_relation();
+  const auto b = *arbitrary_relation(a.num_sources(), a.num_destinations());
+
+  std::set<Edge> reversed;  // (destination, source), so that the set has the order of edge numbers
+  for (const Relation& relation : {a, b}) {
+    for (const auto& [source, destination] : ends_of(relation)) reversed.emplace(destination, source);
+  }
+  std::vector<Edge> ends;
+  for (const auto& [destination, source] : reversed) ends.emplace_back(source, destination);
+  RC_ASSERT(unite(a, b) == relation_of(a.num_sources(), a.num_destinations(), ends));
+  RC_ASSERT(unite(a, b).form() == unite(a, b).to_csr().prefer_intervals().form());
+}
+
+TEST(Unite, JoinsTouchingIntervals) {
+  const Relation back = window(6, {.before = 2});
+  const Relation ahead = window(6, {.after = 1});
+
+  EXPECT_EQ(unite(back, ahead), window(6, {.before = 2, .after = 1}));
+  EXPECT_TRUE(has_intervals(unite(back, ahead)));
+  EXPECT_TRUE(has_intervals(
+      unite(Relation::from_intervals(9, {{0, 4}, {7, 7}}), Relation::from_intervals(9, {{4, 8}, {1, 3}}))));
+}
+
+TEST(Unite, ReturnsCsrForIntervalsWithAGap) {
+  const Relation low = Relation::from_intervals(9, {{0, 3}});
+  const Relation high = Relation::from_intervals(9, {{4, 6}});
+
+  for (const Relation& united : {unite(low, high), unite(high, low)}) {
+    EXPECT_FALSE(has_intervals(united));
+    EXPECT_THAT(united.edges().sources, ElementsAre(0, 1, 2, 4, 5));
+  }
+}
+
 RC_GTEST_PROP(Join, ShiftsEachPartByTheSizesBeforeIt, ()) {
   const auto parts = *arbitrary_list(0, 5, arbitrary_relation());
 
@@ -121,7 +212,9 @@ TEST(RelationOps, RejectUnknownRowsAndEdges) {
             "keep_edges: edges has number 5 twice, needs each number at most once");
 }
 
-TEST(RelationOps, RejectTooManySources) {
+TEST(RelationOps, RejectRelationsOfDifferentSizes) {
+  EXPECT_EQ(error_of([] { unite(bipartite(3, 4), bipartite(3, 5)); }),
+            "unite: b has 3 sources and 5 destinations, needs 3 and 4 as a has");
   const std::vector<Relation> many_sources(2, bipartite(2'000'000'000, 0));
   EXPECT_EQ(error_of([&] { join(many_sources); }),
             "join: the number of sources of all parts is 4000000000, needs a number from 0 to 2147483647");

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <limits>
 #include <string>
 #include <type_traits>
@@ -83,12 +82,8 @@ std::vector<NamedRelation> tileable_relations() {
   relations.push_back({"several blocks, window", window(333, {.before = 40, .after = 25})});
   relations.push_back({"far apart", Relation::from_intervals(500, {{490, 500}, {0, 3}, {200, 300}, {7, 7}, {0, 500}})});
   relations.push_back({"sentences, as rows", join(sentences).to_csr()});
-  relations.push_back(
-      {"window and a few for all", Relation::from_rows(200, 200, [](std::int64_t row, std::vector<NodeIndex>& sources) {
-         for (NodeIndex source = 0; source < 200; ++source) {
-           if (source < 3 || std::abs(source - row) <= 9) sources.push_back(source);
-         }
-       })});
+  relations.push_back({"window and a few for all",
+                       unite(window(200, {.before = 9, .after = 9}), prefix(200, std::vector<std::int64_t>(200, 3)))});
   relations.push_back({"several blocks, random", random_relation(400, 90, 60, /*seed=*/4)});
   return relations;
 }
