@@ -117,7 +117,11 @@ struct InspectCommand {
 void inspect_ponder_steps(const InspectCommand& command) {
   const std::vector<std::string> inputs = read_sentences(command.ponder_inputs, "inspect");
   const std::vector<SentenceSteps> sentences = count_ponder_steps(load_model(command.path), inputs);
-  command.is_json ? print_output("{}\n", sentence_steps_json(sentences)) : print_ponder_steps(sentences);
+  if (command.is_json) {
+    print_output("{}\n", sentence_steps_json(sentences));
+  } else {
+    print_ponder_steps(sentences);
+  }
 }
 
 void run_inspect(const std::string& path) {

@@ -192,7 +192,11 @@ void run_doctor(const DoctorCommand& command) {
   const DoctorReport report = make_report(command);
   if (!command.is_json) print_machine(report);
   const std::vector<TestResult> results = run_tests(/*is_printed=*/!command.is_json);
-  command.is_json ? print_output("{}\n", report_json(report, results)) : print_summary(results);
+  if (command.is_json) {
+    print_output("{}\n", report_json(report, results));
+  } else {
+    print_summary(results);
+  }
   if (!are_right(results)) throw EarlyExit(kSelfTestFailed);
 }
 
