@@ -65,7 +65,7 @@ EdgeSelection::Order EdgeSelection::sort_edges() const {
       Relation::from_edges_with_order(num_nodes_, num_nodes_, {to_nodes(sources_), to_nodes(destinations_)});
   Order order = {std::move(sorted.relation), to_tensor(sorted.order), rows_.numbers()};
   if (counts_up(order.places)) {
-    order.places = {};
+    order.places = at::Tensor();
   } else {
     order.numbers = order.numbers.index_select(0, order.places);
   }

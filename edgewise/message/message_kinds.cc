@@ -145,16 +145,16 @@ BuiltinMessage e_dot_v(std::string left, std::string right, std::string out) {
 }
 
 BuiltinReduction sum(std::string message, std::string out) {
-  return {BuiltinReduction::MessageKind::kSum, std::move(message), std::move(out)};
+  return {BuiltinReduction::Kind::kSum, std::move(message), std::move(out)};
 }
 BuiltinReduction mean(std::string message, std::string out) {
-  return {BuiltinReduction::MessageKind::kMean, std::move(message), std::move(out)};
+  return {BuiltinReduction::Kind::kMean, std::move(message), std::move(out)};
 }
 BuiltinReduction max(std::string message, std::string out) {
-  return {BuiltinReduction::MessageKind::kMax, std::move(message), std::move(out)};
+  return {BuiltinReduction::Kind::kMax, std::move(message), std::move(out)};
 }
 BuiltinReduction min(std::string message, std::string out) {
-  return {BuiltinReduction::MessageKind::kMin, std::move(message), std::move(out)};
+  return {BuiltinReduction::Kind::kMin, std::move(message), std::move(out)};
 }
 
 }  // namespace edgewise

@@ -12,6 +12,7 @@
 #include "edgewise/base/profile.h"
 #include "edgewise/kernels/message/edge_sum.h"
 #include "edgewise/ops/backend.h"
+#include "edgewise/ops/checks.h"
 #include "edgewise/ops/edge_index.h"
 #include "edgewise/ops/edge_messages.h"
 #include "edgewise/ops/edge_sum.h"
@@ -103,6 +104,7 @@ class FindExtrema : public Operation {
 
   Tensors backward(const BackwardPass& pass) override {
     if (relation_.num_edges() == 0) return {zeros_or_undefined(pass, 0), zeros_or_undefined(pass, 1)};
+    if (!c10::GradMode::is_enabled()) return run_backward_kernel(pass);
     const at::Tensor& left = pass.saved[0];
     const at::Tensor& right = pass.saved[1];
     const at::Tensor& entry_DM = pass.saved[2];
@@ -130,6 +132,31 @@ class FindExtrema : public Operation {
   }
 
  private:
+  Tensors run_backward_kernel(const BackwardPass& pass) const {
+    const EdgeMessage message = with_rows(pass.saved);
+    const at::Tensor grad_out = pass.grad_outputs[0].contiguous();
+    Tensors gradients(2);
+    with_floating_point(grad_out, [&](auto zero) {
+      using T = decltype(zero);
+      using Number = kernels::AccumulatorType<T>;
+      for (const std::size_t input : {0, 1}) {
+        const at::Tensor& rows = pass.saved[input];
+        if (!pass.needs_gradient[input]) continue;
+        gradients[input] = at::zeros(rows.sizes(), rows.options().dtype(parameter_type(rows)));
+      }
+      const KernelMessage<T> kernel_message(message, row_shape_, RowsOf::kDestinations);
+      kernels::differentiate_extrema(
+          kernels::EdgeExtremumBackward<T>{kernel_message.arguments(), pass.saved[2].const_data_ptr<std::int32_t>(),
+                                           data_or_null<T>(grad_out), data_or_null<Number>(gradients[0]),
+                                           data_or_null<Number>(gradients[1])},
+          edge_rows(relation_, RowsOf::kDestinations));
+    });
+    for (at::Tensor& gradient : gradients) {
+      if (gradient.defined()) gradient = gradient.to(grad_out.scalar_type());
+    }
+    return gradients;
+  }
+
   EdgeMessage with_rows(const Tensors& inputs) const {
     EdgeMessage message = message_;
     message.left.rows = inputs[0];

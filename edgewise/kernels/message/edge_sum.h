@@ -7,6 +7,7 @@
 #include "edgewise/base/bfloat16.h"
 #include "edgewise/kernels/message/edge_rows.h"
 #include "edgewise/kernels/message/row_broadcast.h"
+#include "edgewise/kernels/simd/accumulator_type.h"
 
 // Messages along edges and their sums and extrema. A message is an operation on two rows, each of which belongs to the
 // output's row, to the node at the other end of the edge, or to the edge. T is float, double or BFloat16; messages and
@@ -62,6 +63,17 @@ struct EdgeExtremum {
   std::int32_t* entry;  // [R, size], the first entry with the extremum, counted from the row's first, or -1; or null
 };
 
+/// Adds the gradients of extrema to those of the operands, whose memory holds zeros before. The gradient of an element
+/// goes to the entry that has the extremum.
+template <typename T>
+struct EdgeExtremumBackward {
+  EdgeMessage<T> message;
+  const std::int32_t* entry;       // [R, size], from EdgeExtremum
+  const T* grad_out;               // [R, size]
+  AccumulatorType<T>* grad_left;   // rows of the left operand, or null
+  AccumulatorType<T>* grad_right;  // rows of the right operand, or null
+};
+
 /// Computes several sums in one pass over the rows, so that the sums share the rows that they read.
 template <typename T>
 void sum_edges(std::span<const EdgeSum<T>> sums, const EdgeRows& rows);
@@ -72,7 +84,11 @@ void write_edges(const EdgeWrite<T>& p, const EdgeRows& rows);
 template <typename T>
 void find_extrema(const EdgeExtremum<T>& p, const EdgeRows& rows);
 
-/// Do so in plain loops, on one thread.
+/// Takes O(R · size) time, whatever the number of edges.
+template <typename T>
+void differentiate_extrema(const EdgeExtremumBackward<T>& p, const EdgeRows& rows);
+
+/// Compute sums, messages and extrema in plain loops, on one thread.
 namespace reference {
 
 template <typename T>
