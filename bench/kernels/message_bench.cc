@@ -46,7 +46,7 @@ struct Sizes {
 };
 
 void run(benchmark::State& state, const Relation& relation, Pass pass, const Sizes& sizes) {
-  const EdgeLists lists(relation.view());
+  const EdgeOrders lists(relation.view());
   const EdgeRows rows = pass == Pass::kWeightedSumAtSources ? lists.by_source() : lists.by_destination();
   const std::vector<std::int64_t> row = {sizes.heads, sizes.head_size};
   const std::vector<std::int64_t> head = {sizes.heads, 1};
@@ -62,16 +62,16 @@ void run(benchmark::State& state, const Relation& relation, Pass pass, const Siz
   const RowBroadcast weighted = broadcast_rows(row, head, row);
   const RowBroadcast copied = broadcast_rows(row, {}, row);
   const RowBroadcast dot = broadcast_rows(row, row, head);
-  const EdgeSum<float> sum = pass == Pass::kSum
-                                 ? EdgeSum<float>{{EdgeOperator::kCopy, other, {}, &copied}, out.data()}
-                                 : EdgeSum<float>{{EdgeOperator::kMultiply, other, weight, &weighted}, out.data()};
+  const SumEdges<float> sum = pass == Pass::kSum
+                                  ? SumEdges<float>{{EdgeOperator::kCopy, other, {}, &copied}, out.data()}
+                                  : SumEdges<float>{{EdgeOperator::kMultiply, other, weight, &weighted}, out.data()};
   for (auto _ : state) {
     if (pass == Pass::kDot) {
-      write_edges(EdgeWrite<float>{{EdgeOperator::kMultiply, other, own, &dot}, edges.data()}, rows);
+      write_edges(WriteEdges<float>{{EdgeOperator::kMultiply, other, own, &dot}, edges.data()}, rows);
     } else if (pass == Pass::kMaximum) {
-      find_extrema(EdgeExtremum<float>{{EdgeOperator::kCopy, other, {}, &copied}, true, out.data(), nullptr}, rows);
+      find_extrema(FindExtrema<float>{{EdgeOperator::kCopy, other, {}, &copied}, true, out.data(), nullptr}, rows);
     } else {
-      sum_edges(std::span<const EdgeSum<float>>(&sum, 1), rows);
+      sum_edges(std::span<const SumEdges<float>>(&sum, 1), rows);
     }
   }
   // The rows that the messages read.

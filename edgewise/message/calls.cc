@@ -122,7 +122,7 @@ at::Tensor reduce_plain(ReductionKind kind, const at::Tensor& message, const Edg
 }
 
 /// The sums of several messages, which are computed together.
-class Sums {
+class ColumnSums {
  public:
   /// Adds a sum, or a mean.
   void add(std::string out, const BoundMessage& message, bool is_mean) {
@@ -186,7 +186,7 @@ bool need_mailboxes(const std::vector<Reduction>& reductions) {
 Columns call_reductions(const std::vector<Reduction>& reductions, const Frame& node_frame, const SentMessages& sent,
                         std::string_view caller) {
   Columns reduced;
-  Sums sums;
+  ColumnSums sums;
   const auto write = [&](const std::string& name, const at::Tensor& values) {
     check(reduced.emplace(name, values).second, "{}: '{}' is written twice, needs each name once", caller, name);
   };

@@ -19,7 +19,7 @@
 
 // Message passing in the terms of DGL's tutorial "Transformer as a Graph Neural Network": functions over batches of
 // nodes and edges, messages along edges, reductions at destinations. Message passing defines fused attention, which is
-// faster.
+// faster still.
 
 namespace edgewise {
 
@@ -94,7 +94,7 @@ class MessageGraph {
   /// The edges of a relation, whose numbers the user has.
   struct KeptRelation {
     at::Tensor numbers;
-    std::uint32_t version;  // of `numbers`, which the user may change
+    std::uint32_t version;  // changes when the user changes `numbers`
     Selection edges;
   };
   mutable Selection all_edges_;

@@ -190,7 +190,7 @@ template <typename T>
 void clear_clamped_gradients(const Attention& attention, const AttentionTensors& tensors, at::Tensor& grad_score_EH) {
   const at::Tensor score_EH = at::empty_like(grad_score_EH);
   kernels::edge_dot(
-      {attention.relation().derive<kernels::EdgeLists>(), tensors.query_DHK.size(1), tensors.query_DHK.size(2)},
+      {attention.relation().derive<kernels::EdgeOrders>(), tensors.query_DHK.size(1), tensors.query_DHK.size(2)},
       tensors.query_DHK.const_data_ptr<T>(), tensors.key_SHK.const_data_ptr<T>(), score_EH.data_ptr<T>());
   grad_score_EH.masked_fill_((score_EH * attention.scale).abs_() > attention.clamp, 0);
 }
@@ -229,7 +229,7 @@ class ComputeWeights : public Operation {
     const at::Tensor grad_key_SHK = at::empty_like(tensors.key_SHK);
     with_float_or_double(tensors.query_DHK, [&](auto zero) {
       using T = decltype(zero);
-      const kernels::EdgeShape shape = {attention_.relation().derive<kernels::EdgeLists>(), tensors.query_DHK.size(1),
+      const kernels::EdgeShape shape = {attention_.relation().derive<kernels::EdgeOrders>(), tensors.query_DHK.size(1),
                                         tensors.query_DHK.size(2)};
       kernels::edge_softmax_backward(attention_.relation().view(), shape.num_heads, saved[3].const_data_ptr<T>(),
                                      grad_weight_EH.const_data_ptr<T>(), grad_bias_EH.data_ptr<T>());

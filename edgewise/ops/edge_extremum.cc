@@ -34,7 +34,7 @@ at::Tensor operand_elements(const kernels::RowBroadcast& broadcast, bool is_righ
   return elements;
 }
 
-/// Where the extrema come from: for each element of the result the element of an operand, counted over all its rows.
+/// The elements of an operand that the extrema come from: one for each element of the result, counted over all rows.
 class ExtremumSource {
  public:
   ExtremumSource(const Relation& relation, const MessageOperand& operand, const kernels::RowBroadcast& broadcast,
@@ -71,10 +71,10 @@ class ExtremumSource {
 };
 
 // Inputs: the left and right rows; right is undefined with kCopy. The message's own tensors of rows are undefined.
-class FindExtrema : public Operation {
+class ExtremumOperation : public Operation {
  public:
-  FindExtrema(const Relation& relation, EdgeMessage message, std::vector<std::int64_t> row_shape, ExtremumKind kind,
-              bool needs_gradient)
+  ExtremumOperation(const Relation& relation, EdgeMessage message, std::vector<std::int64_t> row_shape,
+                    ExtremumKind kind, bool needs_gradient)
       : relation_(relation),
         message_(std::move(message)),
         row_shape_(std::move(row_shape)),
@@ -93,8 +93,8 @@ class FindExtrema : public Operation {
       const std::int64_t size = message.arguments().broadcast->size;
       if (needs_gradient_) entry_DM = at::empty({relation_.num_destinations(), size}, at::kInt);
       kernels::find_extrema(
-          kernels::EdgeExtremum<T>{message.arguments(), kind_ == ExtremumKind::kMaximum, data_or_null<T>(out),
-                                   needs_gradient_ ? entry_DM.data_ptr<std::int32_t>() : nullptr},
+          kernels::FindExtrema<T>{message.arguments(), kind_ == ExtremumKind::kMaximum, data_or_null<T>(out),
+                                  needs_gradient_ ? entry_DM.data_ptr<std::int32_t>() : nullptr},
           edge_rows(relation_, RowsOf::kDestinations));
     });
     saved = inputs;
@@ -146,7 +146,7 @@ class FindExtrema : public Operation {
       }
       const KernelMessage<T> kernel_message(message, row_shape_, RowsOf::kDestinations);
       kernels::differentiate_extrema(
-          kernels::EdgeExtremumBackward<T>{kernel_message.arguments(), pass.saved[2].const_data_ptr<std::int32_t>(),
+          kernels::DifferentiateExtrema<T>{kernel_message.arguments(), pass.saved[2].const_data_ptr<std::int32_t>(),
                                            data_or_null<T>(grad_out), data_or_null<Number>(gradients[0]),
                                            data_or_null<Number>(gradients[1])},
           edge_rows(relation_, RowsOf::kDestinations));
@@ -189,8 +189,9 @@ at::Tensor edge_extremum(const Relation& relation, const EdgeMessage& message, E
   }
   EdgeMessage without_rows = message;
   const Tensors inputs = {std::exchange(without_rows.left.rows, {}), std::exchange(without_rows.right.rows, {})};
-  return apply_one<FindExtrema>(inputs, relation, std::move(without_rows), message_shape("edge_extremum", message),
-                                kind, needs_gradient(inputs[0]) || needs_gradient(inputs[1]));
+  return apply_one<ExtremumOperation>(inputs, relation, std::move(without_rows),
+                                      message_shape("edge_extremum", message), kind,
+                                      needs_gradient(inputs[0]) || needs_gradient(inputs[1]));
 }
 
 at::Tensor edge_extremum_plain(const Relation& relation, const EdgeMessage& message, ExtremumKind kind) {

@@ -88,7 +88,7 @@ std::int64_t count_rows(const Relation& relation, RowsOf rows_of, const EdgeNumb
 }
 
 kernels::EdgeRows edge_rows(const Relation& relation, RowsOf rows_of) {
-  const auto& lists = relation.derive<kernels::EdgeLists>();
+  const auto& lists = relation.derive<kernels::EdgeOrders>();
   return rows_of == RowsOf::kSources ? lists.by_source() : lists.by_destination();
 }
 

@@ -43,7 +43,7 @@ class KernelMessage {
   KernelMessage(const KernelMessage&) = delete;
   KernelMessage& operator=(const KernelMessage&) = delete;
 
-  const kernels::EdgeMessage<T>& arguments() const { return arguments_; }
+  const kernels::RowMessage<T>& arguments() const { return arguments_; }
 
  private:
   static kernels::RowBroadcast align(const EdgeMessage& message, const std::vector<std::int64_t>& row_shape) {
@@ -66,7 +66,7 @@ class KernelMessage {
   at::Tensor left_;
   at::Tensor right_;
   kernels::RowBroadcast broadcast_;
-  kernels::EdgeMessage<T> arguments_;
+  kernels::RowMessage<T> arguments_;
 };
 
 /// Returns the messages of all edges in plain ATen, [E, …] with rows of message_shape(), in the type of parameters.

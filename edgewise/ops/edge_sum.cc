@@ -93,7 +93,7 @@ class ComputeSums : public Operation {
     const RowsOf rows_of = sums_[together.front()].rows_of;
     const kernels::EdgeRows rows = edge_rows(relation_, rows_of);
     std::vector<std::unique_ptr<KernelMessage<T>>> messages;
-    std::vector<kernels::EdgeSum<T>> sums;
+    std::vector<kernels::SumEdges<T>> sums;
     for (const std::size_t i : together) {
       EdgeMessage message = sums_[i].message;
       message.left.rows = inputs[2 * i];
@@ -101,10 +101,10 @@ class ComputeSums : public Operation {
       messages.push_back(std::make_unique<KernelMessage<T>>(message, sums_[i].row_shape, rows_of));
       sums.push_back({messages.back()->arguments(), data_or_null<T>(outputs[i])});
     }
-    if (rows_of != RowsOf::kEdges) return kernels::sum_edges(std::span<const kernels::EdgeSum<T>>(sums), rows);
+    if (rows_of != RowsOf::kEdges) return kernels::sum_edges(std::span<const kernels::SumEdges<T>>(sums), rows);
     for (std::size_t k = 0; k < sums.size(); ++k) {
       const at::Tensor& numbers = sums_[together[k]].numbers.numbers;
-      kernels::write_edges(kernels::EdgeWrite<T>{sums[k].message, sums[k].out, numbers_data(numbers)}, rows);
+      kernels::write_edges(kernels::WriteEdges<T>{sums[k].message, sums[k].out, numbers_data(numbers)}, rows);
     }
   }
 

@@ -15,7 +15,7 @@
 // E = edges; rows of operands are [S, …], [D, …] or [E, …].
 namespace edgewise {
 
-/// Whose rows a tensor has.
+/// The owners of a tensor's rows.
 enum class RowsOf { kSources, kDestinations, kEdges };
 
 /// How a message is computed from its left and right operand; kCopy is the left operand.
@@ -24,7 +24,7 @@ enum class MessageOperator { kCopy, kAdd, kSubtract, kMultiply, kDivide };
 /// The rows of edges in a tensor that is not in the order of the relation, or has rows of other edges, too.
 struct EdgeNumbers {
   at::Tensor numbers;         // int64 [E] on the CPU, distinct: edge e of the relation has row numbers[e]
-  std::int64_t num_rows = 0;  // of the tensor
+  std::int64_t num_rows = 0;  // the tensor has so many
 };
 
 /// A tensor of rows, all of one shape: fp32, fp64 or bf16.
@@ -45,7 +45,7 @@ struct EdgeMessage {
 struct EdgeSum {
   EdgeMessage message;
   RowsOf rows_of = RowsOf::kDestinations;
-  std::vector<std::int64_t> row_shape = {};  // of the result; 1 sums a dimension, and 1 in an operand repeats it
+  std::vector<std::int64_t> row_shape = {};  // 1 sums a dimension, and 1 in an operand repeats the operand
   EdgeNumbers numbers = {};                  // with kEdges: the rows of the result; undefined: the relation's order
 };
 

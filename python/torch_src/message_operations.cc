@@ -69,8 +69,8 @@ struct CheckedMessage {
 
   /// `by_source`: the kernel's rows are the sources, else the destinations.
   template <typename T>
-  kernels::EdgeMessage<T> arguments(const kernels::RowBroadcast& broadcast, bool by_source) const {
-    kernels::EdgeMessage<T> message = {
+  kernels::RowMessage<T> arguments(const kernels::RowBroadcast& broadcast, bool by_source) const {
+    kernels::RowMessage<T> message = {
         static_cast<EdgeOperator>(op), operand<T>(left, left_rows, left_numbers, by_source), {}, &broadcast};
     if (right) message.right = operand<T>(*right, right_rows, right_numbers, by_source);
     return message;
@@ -106,7 +106,7 @@ CheckedMessage take_message(std::int64_t op, const Tensor& left, const std::opti
 }
 
 kernels::EdgeRows edge_rows(const Relation& relation, bool by_source) {
-  const auto& lists = relation.derive<kernels::EdgeLists>();
+  const auto& lists = relation.derive<kernels::EdgeOrders>();
   return by_source ? lists.by_source() : lists.by_destination();
 }
 
@@ -142,14 +142,14 @@ Tensor edge_sum(const Tensor& left, const std::optional<Tensor>& right, const st
   const Tensor out = allocate_rows(num_rows, std::move(row_shape), left.scalar_type());
   with_floating_point(kName, left, [&](auto zero) {
     using T = decltype(zero);
-    const kernels::EdgeMessage<T> arguments = message.arguments<T>(broadcast, by_source);
+    const kernels::RowMessage<T> arguments = message.arguments<T>(broadcast, by_source);
     if (rows_of != kEdges) {
-      const kernels::EdgeSum<T> sum = {arguments, data_of<T>(out)};
-      return kernels::sum_edges(std::span<const kernels::EdgeSum<T>>(&sum, 1), edge_rows(relation, by_source));
+      const kernels::SumEdges<T> sum = {arguments, data_of<T>(out)};
+      return kernels::sum_edges(std::span<const kernels::SumEdges<T>>(&sum, 1), edge_rows(relation, by_source));
     }
     if (has_numbers) fill_with_zeros<T>(out);
     const auto* rows = has_numbers ? data_of<const std::int64_t>(*out_numbers) : nullptr;
-    kernels::write_edges(kernels::EdgeWrite<T>{arguments, data_of<T>(out), rows}, edge_rows(relation, by_source));
+    kernels::write_edges(kernels::WriteEdges<T>{arguments, data_of<T>(out), rows}, edge_rows(relation, by_source));
   });
   return out;
 }
@@ -172,8 +172,8 @@ std::tuple<Tensor, Tensor> edge_extremum(const Tensor& left, const std::optional
   with_floating_point(kName, left, [&](auto zero) {
     using T = decltype(zero);
     kernels::find_extrema(
-        kernels::EdgeExtremum<T>{message.arguments<T>(broadcast, /*by_source=*/false), is_maximum, data_of<T>(out),
-                                 needs_entries ? data_of<std::int32_t>(entry) : nullptr},
+        kernels::FindExtrema<T>{message.arguments<T>(broadcast, /*by_source=*/false), is_maximum, data_of<T>(out),
+                                needs_entries ? data_of<std::int32_t>(entry) : nullptr},
         edge_rows(relation, /*by_source=*/false));
   });
   return {out, entry};
@@ -212,7 +212,7 @@ std::tuple<Tensor, Tensor> edge_extremum_backward(const Tensor& grad_out, const 
     fill_with_zeros<Number>(grad_left);
     fill_with_zeros<Number>(grad_right);
     kernels::differentiate_extrema(
-        kernels::EdgeExtremumBackward<T>{message.arguments<T>(broadcast, /*by_source=*/false), entries,
+        kernels::DifferentiateExtrema<T>{message.arguments<T>(broadcast, /*by_source=*/false), entries,
                                          data_of<const T>(grad), data_of<Number>(grad_left),
                                          right ? data_of<Number>(grad_right) : nullptr},
         edge_rows(relation, /*by_source=*/false));

@@ -45,7 +45,7 @@ TYPED_TEST_SUITE(EdgeProducts, ElementTypes);
 TYPED_TEST(EdgeProducts, ProductsAndSumsMatchTheirDefinitions) {
   for (const auto& [name, relation] : large_relation_zoo()) {
     SCOPED_TRACE(name);
-    const EdgeLists lists(relation.view());
+    const EdgeOrders lists(relation.view());
     const EdgeShape shape = {lists, kHeads, kSize};
     const auto destination = normal<TypeParam>(relation.num_destinations() * kHeads * kSize, 1);
     const auto source = normal<TypeParam>(relation.num_sources() * kHeads * kSize, 2);
@@ -75,7 +75,7 @@ TYPED_TEST(EdgeProducts, SumsHaveTheSameBitsForAnyNumberOfThreads) {
   const int threads_before = num_threads();
   const std::vector<Relation> sentences = {complete(30), causal(50), complete(20)};
   const Relation relation = join(sentences);
-  const EdgeLists lists(relation.view());
+  const EdgeOrders lists(relation.view());
   const EdgeShape shape = {lists, kHeads, kSize};
   const auto destination = normal<TypeParam>(relation.num_destinations() * kHeads * kSize, 1);
   const auto weight = normal<TypeParam>(relation.num_edges() * kHeads, 3);

@@ -64,7 +64,7 @@ struct Message {
   const EdgeIndex* right_numbers;
   std::vector<T> left, right;
 
-  EdgeMessage<T> view() const {
+  RowMessage<T> view() const {
     return {op,
             {left.data(), left_end, num_left_rows, left_numbers},
             {right.data(), right_end, num_right_rows, right_numbers},
@@ -127,7 +127,7 @@ void for_edges(Test test) {
     SCOPED_TRACE(name);
     std::vector<EdgeIndex> numbers(static_cast<std::size_t>(relation.num_edges()));
     std::iota(numbers.rbegin(), numbers.rend(), 2);
-    const EdgeLists lists(relation.view());
+    const EdgeOrders lists(relation.view());
     for (const auto* some_numbers : {static_cast<const std::vector<EdgeIndex>*>(nullptr), &numbers}) {
       test(Edges{lists.by_destination(), relation.num_sources(), some_numbers});
       test(Edges{lists.by_source(), relation.num_destinations(), some_numbers});
@@ -163,11 +163,11 @@ TYPED_TEST(EdgeKernels, SumsMatchTheirDefinition) {
       const auto size = edges.rows.num_rows * message.broadcast.out_size;
       const Message<double> exact = message.to_double();
       auto expected = not_written<double>(size);
-      const EdgeSum<double> exact_sum = {exact.view(), expected.data()};
+      const SumEdges<double> exact_sum = {exact.view(), expected.data()};
       reference::sum_edges(std::span(&exact_sum, 1), edges.rows);
       for_implementations([&] {
         auto actual = not_written<TypeParam>(size);
-        const EdgeSum<TypeParam> sum = {message.view(), actual.data()};
+        const SumEdges<TypeParam> sum = {message.view(), actual.data()};
         sum_edges(std::span(&sum, 1), edges.rows);
         expect_near(actual, expected, "sums");
       });
@@ -182,10 +182,10 @@ TYPED_TEST(EdgeKernels, MessagesMatchTheirDefinition) {
       const auto size = edges.num_edge_rows() * row_size;
       const Message<double> exact = message.to_double();
       auto expected = not_written<double>(size);
-      reference::write_edges(EdgeWrite<double>{exact.view(), expected.data(), edges.numbers_data()}, edges.rows);
+      reference::write_edges(WriteEdges<double>{exact.view(), expected.data(), edges.numbers_data()}, edges.rows);
       for_implementations([&] {
         auto actual = not_written<TypeParam>(size);
-        write_edges(EdgeWrite<TypeParam>{message.view(), actual.data(), edges.numbers_data()}, edges.rows);
+        write_edges(WriteEdges<TypeParam>{message.view(), actual.data(), edges.numbers_data()}, edges.rows);
         for (std::size_t i = 0; i < actual.size(); ++i) {
           const bool is_written = edges.numbers == nullptr || (static_cast<std::int64_t>(i) >= 2 * row_size &&
                                                                static_cast<std::int64_t>(i) < size - row_size);
@@ -219,14 +219,13 @@ TYPED_TEST(EdgeKernels, ExtremaAreThoseOfTheReference) {
         auto expected = not_written<TypeParam>(size);
         std::vector<std::int32_t> expected_entry(static_cast<std::size_t>(size), -7);
         reference::find_extrema(
-            EdgeExtremum<TypeParam>{message.view(), is_maximum, expected.data(), expected_entry.data()}, edges.rows);
+            FindExtrema<TypeParam>{message.view(), is_maximum, expected.data(), expected_entry.data()}, edges.rows);
         for_implementations([&] {
           auto actual = not_written<TypeParam>(size);
           auto without_entries = actual;
           std::vector<std::int32_t> entry(static_cast<std::size_t>(size), -7);
-          find_extrema(EdgeExtremum<TypeParam>{message.view(), is_maximum, actual.data(), entry.data()}, edges.rows);
-          find_extrema(EdgeExtremum<TypeParam>{message.view(), is_maximum, without_entries.data(), nullptr},
-                       edges.rows);
+          find_extrema(FindExtrema<TypeParam>{message.view(), is_maximum, actual.data(), entry.data()}, edges.rows);
+          find_extrema(FindExtrema<TypeParam>{message.view(), is_maximum, without_entries.data(), nullptr}, edges.rows);
           ASSERT_EQ(entry, expected_entry);
           for (std::size_t i = 0; i < actual.size(); ++i) {
             ASSERT_TRUE(actual[i] == expected[i] || (std::isnan(actual[i]) && std::isnan(expected[i]))) << i;
@@ -241,7 +240,7 @@ TYPED_TEST(EdgeKernels, ExtremaAreThoseOfTheReference) {
 TYPED_TEST(EdgeKernels, HaveTheSameBitsForAnyNumberOfThreads) {
   const Relation relation =
       join(std::vector<Relation>{causal(50), bipartite(kMaxPieceEdges * 3, 2), window(90, {.before = 9})});
-  const EdgeLists lists(relation.view());
+  const EdgeOrders lists(relation.view());
   const Edges edges = {lists.by_destination(), relation.num_sources()};
   const auto message = make_message<TypeParam>(EdgeOperator::kMultiply, EdgeEnd::kOther, EdgeEnd::kEdge,
                                                {{3, 16}, {3, 1}, {3, 16}}, edges);
@@ -251,10 +250,10 @@ TYPED_TEST(EdgeKernels, HaveTheSameBitsForAnyNumberOfThreads) {
   for_schedules([&] {
     std::vector<std::vector<TypeParam>> results = {not_written<TypeParam>(size), not_written<TypeParam>(size),
                                                    not_written<TypeParam>(relation.num_edges() * 48)};
-    const EdgeSum<TypeParam> sum = {message.view(), results[0].data()};
+    const SumEdges<TypeParam> sum = {message.view(), results[0].data()};
     sum_edges(std::span(&sum, 1), edges.rows);
-    find_extrema(EdgeExtremum<TypeParam>{message.view(), true, results[1].data(), nullptr}, edges.rows);
-    write_edges(EdgeWrite<TypeParam>{message.view(), results[2].data()}, edges.rows);
+    find_extrema(FindExtrema<TypeParam>{message.view(), true, results[1].data(), nullptr}, edges.rows);
+    write_edges(WriteEdges<TypeParam>{message.view(), results[2].data()}, edges.rows);
     if (first.empty()) first = results;
     for (std::size_t i = 0; i < results.size(); ++i) EXPECT_TRUE(has_same_bits(results[i], first[i])) << i;
   });
@@ -262,7 +261,7 @@ TYPED_TEST(EdgeKernels, HaveTheSameBitsForAnyNumberOfThreads) {
 
 TYPED_TEST(EdgeKernels, ComputeSeveralSumsAtOnceAsOneByOne) {
   const Relation relation = random_relation(40, 30, 5, /*seed=*/2);
-  const EdgeLists lists(relation.view());
+  const EdgeOrders lists(relation.view());
   const Edges edges = {lists.by_destination(), relation.num_sources()};
   const auto weighted = make_message<TypeParam>(EdgeOperator::kMultiply, EdgeEnd::kOther, EdgeEnd::kEdge,
                                                 {{3, 7}, {3, 1}, {3, 7}}, edges);
@@ -271,10 +270,11 @@ TYPED_TEST(EdgeKernels, ComputeSeveralSumsAtOnceAsOneByOne) {
   for_implementations([&] {
     auto together = std::vector{not_written<TypeParam>(30 * 21), not_written<TypeParam>(30 * 3)};
     auto alone = together;
-    const std::vector<EdgeSum<TypeParam>> both = {{weighted.view(), together[0].data()},
-                                                  {copied.view(), together[1].data()}};
+    const std::vector<SumEdges<TypeParam>> both = {{weighted.view(), together[0].data()},
+                                                   {copied.view(), together[1].data()}};
     sum_edges(std::span(both), edges.rows);
-    const std::vector<EdgeSum<TypeParam>> each = {{weighted.view(), alone[0].data()}, {copied.view(), alone[1].data()}};
+    const std::vector<SumEdges<TypeParam>> each = {{weighted.view(), alone[0].data()},
+                                                   {copied.view(), alone[1].data()}};
     sum_edges(std::span(each).first(1), edges.rows);
     sum_edges(std::span(each).last(1), edges.rows);
     EXPECT_TRUE(has_same_bits(together[0], alone[0]));

@@ -35,7 +35,7 @@ std::int64_t elements_together(const RowBroadcast& broadcast, bool has_right) {
 
 /// Adds the gradients of the elements [begin, end) of all rows.
 template <typename T>
-void add_gradients(const EdgeExtremumBackward<T>& p, const EdgeRows& rows, std::int64_t begin, std::int64_t end) {
+void add_gradients(const DifferentiateExtrema<T>& p, const EdgeRows& rows, std::int64_t begin, std::int64_t end) {
   using Number = AccumulatorType<T>;
   const RowBroadcast& b = *p.message.broadcast;
   const ChosenRows<T> left = {p.message.left, b.left_size};
@@ -78,7 +78,7 @@ void add_gradients(const EdgeExtremumBackward<T>& p, const EdgeRows& rows, std::
 }  // namespace
 
 template <typename T>
-void differentiate_extrema(const EdgeExtremumBackward<T>& p, const EdgeRows& rows) {
+void differentiate_extrema(const DifferentiateExtrema<T>& p, const EdgeRows& rows) {
   constexpr std::int64_t kMinElementsPerThread = 16384;
   const RowBroadcast& b = *p.message.broadcast;
   if (b.size == 0 || rows.num_rows == 0) return;
@@ -89,8 +89,8 @@ void differentiate_extrema(const EdgeExtremumBackward<T>& p, const EdgeRows& row
   });
 }
 
-template void differentiate_extrema(const EdgeExtremumBackward<float>&, const EdgeRows&);
-template void differentiate_extrema(const EdgeExtremumBackward<double>&, const EdgeRows&);
-template void differentiate_extrema(const EdgeExtremumBackward<BFloat16>&, const EdgeRows&);
+template void differentiate_extrema(const DifferentiateExtrema<float>&, const EdgeRows&);
+template void differentiate_extrema(const DifferentiateExtrema<double>&, const EdgeRows&);
+template void differentiate_extrema(const DifferentiateExtrema<BFloat16>&, const EdgeRows&);
 
 }  // namespace edgewise::kernels

@@ -230,7 +230,7 @@ HWY_EXPORT(find_doubles);
 HWY_EXPORT(find_bf16);
 
 template <typename T>
-void find_extrema(const EdgeExtremum<T>& p, const EdgeRows& rows) {
+void find_extrema(const FindExtrema<T>& p, const EdgeRows& rows) {
   if (instruction_set() == InstructionSet::kReference) return reference::find_extrema(p, rows);
   const MessageTask<T> message(p.message);
   const std::int64_t partials_size = rows.num_partials() * message.broadcast.size;
@@ -259,9 +259,9 @@ void find_extrema(const EdgeExtremum<T>& p, const EdgeRows& rows) {
                [&](std::int64_t begin, std::int64_t end) { find(/*are_long_rows=*/true, begin, end); });
 }
 
-template void find_extrema(const EdgeExtremum<float>&, const EdgeRows&);
-template void find_extrema(const EdgeExtremum<double>&, const EdgeRows&);
-template void find_extrema(const EdgeExtremum<BFloat16>&, const EdgeRows&);
+template void find_extrema(const FindExtrema<float>&, const EdgeRows&);
+template void find_extrema(const FindExtrema<double>&, const EdgeRows&);
+template void find_extrema(const FindExtrema<BFloat16>&, const EdgeRows&);
 
 }  // namespace edgewise::kernels
 #endif  // HWY_ONCE

@@ -17,8 +17,8 @@ void sum_weighted_rows(const EdgeShape& shape, const EdgeRows& edges, const Edge
   const RowSizes row = {shape.num_heads, shape.head_size};
   const RowBroadcast broadcast = broadcast_rows(row, RowSizes{shape.num_heads, 1}, row);
   const EdgeOperand<T> weight = {weight_EH, EdgeEnd::kEdge, edges.num_entries()};
-  const EdgeSum<T> sum = {{EdgeOperator::kMultiply, rows, weight, &broadcast}, out};
-  sum_edges(std::span<const EdgeSum<T>>(&sum, 1), edges);
+  const SumEdges<T> sum = {{EdgeOperator::kMultiply, rows, weight, &broadcast}, out};
+  sum_edges(std::span<const SumEdges<T>>(&sum, 1), edges);
 }
 
 }  // namespace
@@ -30,7 +30,7 @@ void edge_dot(const EdgeShape& shape, const T* destination_DHK, const T* source_
   const RowBroadcast broadcast = broadcast_rows(row, row, RowSizes{shape.num_heads, 1});
   const EdgeOperand<T> source = {source_SHK, EdgeEnd::kOther, relation.num_sources};
   const EdgeOperand<T> destination = {destination_DHK, EdgeEnd::kRow, relation.num_destinations};
-  write_edges(EdgeWrite<T>{{EdgeOperator::kMultiply, source, destination, &broadcast}, out_EH},
+  write_edges(WriteEdges<T>{{EdgeOperator::kMultiply, source, destination, &broadcast}, out_EH},
               shape.edges.by_destination());
 }
 

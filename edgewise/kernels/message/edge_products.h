@@ -11,7 +11,7 @@ namespace edgewise::kernels {
 
 /// The sizes of tensors of destinations [D, H, K], sources [S, H, K] and edges [E, H].
 struct EdgeShape {
-  const EdgeLists& edges;
+  const EdgeOrders& edges;
   std::int64_t num_heads;
   std::int64_t head_size;
 };

@@ -6,10 +6,10 @@
 
 namespace edgewise::kernels {
 
-EdgeLists::EdgeLists(const RelationView& relation)
+EdgeOrders::EdgeOrders(const RelationView& relation)
     : relation_(relation), destination_pieces_(cut_rows(relation.num_destinations, relation.row_begin)) {}
 
-EdgeRows EdgeLists::by_destination() const {
+EdgeRows EdgeOrders::by_destination() const {
   return {.num_rows = relation_.num_destinations,
           .row_begin = relation_.row_begin,
           .intervals = relation_.intervals,
@@ -18,7 +18,7 @@ EdgeRows EdgeLists::by_destination() const {
           .long_rows = destination_pieces_.long_rows};
 }
 
-EdgeRows EdgeLists::by_source() const {
+EdgeRows EdgeOrders::by_source() const {
   std::call_once(by_source_once_, [this] { group_by_source(); });
   return {.num_rows = relation_.num_sources,
           .row_begin = source_begin_.data(),
@@ -28,7 +28,7 @@ EdgeRows EdgeLists::by_source() const {
           .long_rows = source_pieces_.long_rows};
 }
 
-EdgeLists::Pieces EdgeLists::cut_rows(std::int64_t num_rows, const EdgeIndex* row_begin) {
+EdgeOrders::Pieces EdgeOrders::cut_rows(std::int64_t num_rows, const EdgeIndex* row_begin) {
   EdgeIndex longest = 0;
   for (std::int64_t row = 0; row < num_rows; ++row) longest = std::max(longest, row_begin[row + 1] - row_begin[row]);
   if (longest <= kMaxPieceEdges) return {};
@@ -51,7 +51,7 @@ EdgeLists::Pieces EdgeLists::cut_rows(std::int64_t num_rows, const EdgeIndex* ro
   return result;
 }
 
-void EdgeLists::group_by_source() const {
+void EdgeOrders::group_by_source() const {
   const RelationView& relation = relation_;
   source_begin_.assign(static_cast<std::size_t>(relation.num_sources) + 1, 0);
   destination_of_entry_.resize(static_cast<std::size_t>(relation.num_edges()));

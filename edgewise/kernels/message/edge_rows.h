@@ -30,7 +30,7 @@ struct LongRow {
 /// of each sum does not depend on the number of threads.
 inline constexpr EdgeIndex kMaxPieceEdges = 4096;
 
-/// Non-owning pointers into EdgeLists, for kernels. Each entry is an edge.
+/// Non-owning pointers into EdgeOrders, for kernels. Each entry is an edge.
 struct EdgeRows {
   std::int64_t num_rows = 0;
   const EdgeIndex* row_begin = nullptr;   // [num_rows + 1], each row's first entry
@@ -58,10 +58,10 @@ struct EdgeRows {
 };
 
 /// The edges of a relation, whose memory must outlive this object, by destination and by source.
-class EdgeLists {
+class EdgeOrders {
  public:
   /// Takes O(rows) time.
-  explicit EdgeLists(const RelationView& relation);
+  explicit EdgeOrders(const RelationView& relation);
 
   const RelationView& relation() const { return relation_; }
 

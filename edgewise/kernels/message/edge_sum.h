@@ -18,7 +18,7 @@ namespace edgewise::kernels {
 
 enum class EdgeOperator { kCopy, kAdd, kSubtract, kMultiply, kDivide };  // kCopy: the left operand
 
-/// Whose row an operand reads.
+/// The owner of the row that an operand reads: the output's row, the node at the other end, or the edge.
 enum class EdgeEnd { kRow, kOther, kEdge };
 
 /// A tensor [num_rows, row size of the broadcast].
@@ -31,7 +31,7 @@ struct EdgeOperand {
 };
 
 template <typename T>
-struct EdgeMessage {
+struct RowMessage {
   EdgeOperator op = EdgeOperator::kCopy;
   EdgeOperand<T> left;
   EdgeOperand<T> right;                     // not read by kCopy
@@ -40,15 +40,15 @@ struct EdgeMessage {
 
 /// out[r] = sum over the entries of row r of message(entry), summed over the dimensions that `broadcast` sums.
 template <typename T>
-struct EdgeSum {
-  EdgeMessage<T> message;
+struct SumEdges {
+  RowMessage<T> message;
   T* out;  // [R, out_size]
 };
 
 /// out[edge] = message(entry) for the edge of each entry, summed over the dimensions that `broadcast` sums.
 template <typename T>
-struct EdgeWrite {
-  EdgeMessage<T> message;
+struct WriteEdges {
+  RowMessage<T> message;
   T* out;                                 // [rows, out_size]; rows of no edge are not written
   const std::int64_t* numbers = nullptr;  // as in EdgeOperand
 };
@@ -56,8 +56,8 @@ struct EdgeWrite {
 /// out[r] = the largest or smallest message of row r, element by element; 0 in a row without entries. A NaN is larger
 /// and smaller than every number.
 template <typename T>
-struct EdgeExtremum {
-  EdgeMessage<T> message;  // whose output is the whole broadcast row
+struct FindExtrema {
+  RowMessage<T> message;  // its output is the whole broadcast row
   bool is_maximum;
   T* out;               // [R, size]
   std::int32_t* entry;  // [R, size], the first entry with the extremum, counted from the row's first, or -1; or null
@@ -66,9 +66,9 @@ struct EdgeExtremum {
 /// Adds the gradients of extrema to those of the operands, whose memory holds zeros before. The gradient of an element
 /// goes to the entry that has the extremum.
 template <typename T>
-struct EdgeExtremumBackward {
-  EdgeMessage<T> message;
-  const std::int32_t* entry;       // [R, size], from EdgeExtremum
+struct DifferentiateExtrema {
+  RowMessage<T> message;
+  const std::int32_t* entry;       // [R, size], from FindExtrema
   const T* grad_out;               // [R, size]
   AccumulatorType<T>* grad_left;   // rows of the left operand, or null
   AccumulatorType<T>* grad_right;  // rows of the right operand, or null
@@ -76,27 +76,27 @@ struct EdgeExtremumBackward {
 
 /// Computes several sums in one pass over the rows, so that the sums share the rows that they read.
 template <typename T>
-void sum_edges(std::span<const EdgeSum<T>> sums, const EdgeRows& rows);
+void sum_edges(std::span<const SumEdges<T>> sums, const EdgeRows& rows);
 
 template <typename T>
-void write_edges(const EdgeWrite<T>& p, const EdgeRows& rows);
+void write_edges(const WriteEdges<T>& p, const EdgeRows& rows);
 
 template <typename T>
-void find_extrema(const EdgeExtremum<T>& p, const EdgeRows& rows);
+void find_extrema(const FindExtrema<T>& p, const EdgeRows& rows);
 
 /// Takes O(R · size) time, whatever the number of edges.
 template <typename T>
-void differentiate_extrema(const EdgeExtremumBackward<T>& p, const EdgeRows& rows);
+void differentiate_extrema(const DifferentiateExtrema<T>& p, const EdgeRows& rows);
 
 /// Compute sums, messages and extrema in plain loops, on one thread.
 namespace reference {
 
 template <typename T>
-void sum_edges(std::span<const EdgeSum<T>> sums, const EdgeRows& rows);
+void sum_edges(std::span<const SumEdges<T>> sums, const EdgeRows& rows);
 template <typename T>
-void write_edges(const EdgeWrite<T>& p, const EdgeRows& rows);
+void write_edges(const WriteEdges<T>& p, const EdgeRows& rows);
 template <typename T>
-void find_extrema(const EdgeExtremum<T>& p, const EdgeRows& rows);
+void find_extrema(const FindExtrema<T>& p, const EdgeRows& rows);
 
 }  // namespace reference
 }  // namespace edgewise::kernels

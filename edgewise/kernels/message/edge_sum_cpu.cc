@@ -286,7 +286,7 @@ void run(const SumTasks<T>& tasks, bool are_long_rows, std::int64_t begin, std::
 }  // namespace
 
 template <typename T>
-void sum_edges(std::span<const EdgeSum<T>> sums, const EdgeRows& rows) {
+void sum_edges(std::span<const SumEdges<T>> sums, const EdgeRows& rows) {
   if (instruction_set() == InstructionSet::kReference) return reference::sum_edges(sums, rows);
   SumTasks<T> tasks = {{}, rows};
   std::vector<AlignedBuffer> partials(sums.size());
@@ -302,9 +302,9 @@ void sum_edges(std::span<const EdgeSum<T>> sums, const EdgeRows& rows) {
                [&](std::int64_t begin, std::int64_t end) { run(tasks, /*are_long_rows=*/true, begin, end); });
 }
 
-template void sum_edges(std::span<const EdgeSum<float>>, const EdgeRows&);
-template void sum_edges(std::span<const EdgeSum<double>>, const EdgeRows&);
-template void sum_edges(std::span<const EdgeSum<BFloat16>>, const EdgeRows&);
+template void sum_edges(std::span<const SumEdges<float>>, const EdgeRows&);
+template void sum_edges(std::span<const SumEdges<double>>, const EdgeRows&);
+template void sum_edges(std::span<const SumEdges<BFloat16>>, const EdgeRows&);
 
 }  // namespace edgewise::kernels
 #endif  // HWY_ONCE

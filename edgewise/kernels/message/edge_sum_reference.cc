@@ -48,7 +48,7 @@ const T* find_row(const EdgeOperand<T>& operand, std::int64_t size, const EdgeRo
 
 /// Calls fn(index in the output's row, element of the message) for each element of an entry's broadcast row.
 template <typename T, class Fn>
-void for_elements(const EdgeMessage<T>& message, const EdgeRows& rows, std::int64_t row, EdgeIndex entry, Fn fn) {
+void for_elements(const RowMessage<T>& message, const EdgeRows& rows, std::int64_t row, EdgeIndex entry, Fn fn) {
   using Number = AccumulatorType<T>;
   const RowBroadcast& b = *message.broadcast;
   const bool has_right = message.op != EdgeOperator::kCopy;
@@ -69,7 +69,7 @@ void round_row(const std::vector<AccumulatorType<T>>& from, T* to) {
 }
 
 template <typename T>
-void sum_row(const EdgeSum<T>& p, const EdgeRows& rows, std::int64_t row) {
+void sum_row(const SumEdges<T>& p, const EdgeRows& rows, std::int64_t row) {
   const std::int64_t size = p.message.broadcast->out_size;
   std::vector<AccumulatorType<T>> sum(static_cast<std::size_t>(size), 0);
   for (EdgeIndex entry = rows.row_begin[row]; entry < rows.row_begin[row + 1]; ++entry) {
@@ -81,14 +81,14 @@ void sum_row(const EdgeSum<T>& p, const EdgeRows& rows, std::int64_t row) {
 }  // namespace
 
 template <typename T>
-void sum_edges(std::span<const EdgeSum<T>> sums, const EdgeRows& rows) {
-  for (const EdgeSum<T>& p : sums) {
+void sum_edges(std::span<const SumEdges<T>> sums, const EdgeRows& rows) {
+  for (const SumEdges<T>& p : sums) {
     for (std::int64_t row = 0; row < rows.num_rows; ++row) sum_row(p, rows, row);
   }
 }
 
 template <typename T>
-void write_edges(const EdgeWrite<T>& p, const EdgeRows& rows) {
+void write_edges(const WriteEdges<T>& p, const EdgeRows& rows) {
   const std::int64_t size = p.message.broadcast->out_size;
   std::vector<AccumulatorType<T>> sum(static_cast<std::size_t>(size));
   for (std::int64_t row = 0; row < rows.num_rows; ++row) {
@@ -101,7 +101,7 @@ void write_edges(const EdgeWrite<T>& p, const EdgeRows& rows) {
 }
 
 template <typename T>
-void find_extrema(const EdgeExtremum<T>& p, const EdgeRows& rows) {
+void find_extrema(const FindExtrema<T>& p, const EdgeRows& rows) {
   const std::int64_t size = p.message.broadcast->size;
   std::vector<AccumulatorType<T>> best(static_cast<std::size_t>(size));
   std::vector<std::int32_t> found(static_cast<std::size_t>(size));
@@ -122,14 +122,14 @@ void find_extrema(const EdgeExtremum<T>& p, const EdgeRows& rows) {
   }
 }
 
-template void sum_edges(std::span<const EdgeSum<float>>, const EdgeRows&);
-template void sum_edges(std::span<const EdgeSum<double>>, const EdgeRows&);
-template void sum_edges(std::span<const EdgeSum<BFloat16>>, const EdgeRows&);
-template void write_edges(const EdgeWrite<float>&, const EdgeRows&);
-template void write_edges(const EdgeWrite<double>&, const EdgeRows&);
-template void write_edges(const EdgeWrite<BFloat16>&, const EdgeRows&);
-template void find_extrema(const EdgeExtremum<float>&, const EdgeRows&);
-template void find_extrema(const EdgeExtremum<double>&, const EdgeRows&);
-template void find_extrema(const EdgeExtremum<BFloat16>&, const EdgeRows&);
+template void sum_edges(std::span<const SumEdges<float>>, const EdgeRows&);
+template void sum_edges(std::span<const SumEdges<double>>, const EdgeRows&);
+template void sum_edges(std::span<const SumEdges<BFloat16>>, const EdgeRows&);
+template void write_edges(const WriteEdges<float>&, const EdgeRows&);
+template void write_edges(const WriteEdges<double>&, const EdgeRows&);
+template void write_edges(const WriteEdges<BFloat16>&, const EdgeRows&);
+template void find_extrema(const FindExtrema<float>&, const EdgeRows&);
+template void find_extrema(const FindExtrema<double>&, const EdgeRows&);
+template void find_extrema(const FindExtrema<BFloat16>&, const EdgeRows&);
 
 }  // namespace edgewise::kernels::reference

@@ -64,7 +64,7 @@ struct ChunkRuns {
   const T* const* right;
   const T* const* left_ahead;  // or null
   std::int64_t num_entries;
-  std::int64_t num_runs;  // of an entry
+  std::int64_t num_runs;  // in each entry
   std::int64_t length;
 };
 
@@ -233,7 +233,7 @@ HWY_EXPORT(write_doubles);
 HWY_EXPORT(write_bf16);
 
 template <typename T>
-void write_edges(const EdgeWrite<T>& p, const EdgeRows& rows) {
+void write_edges(const WriteEdges<T>& p, const EdgeRows& rows) {
   if (instruction_set() == InstructionSet::kReference) return reference::write_edges(p, rows);
   constexpr std::int64_t kMinNumbersPerThread = 16384;
   const WriteTask<T> task = {MessageTask<T>(p.message), rows, p.out, p.numbers};
@@ -249,9 +249,9 @@ void write_edges(const EdgeWrite<T>& p, const EdgeRows& rows) {
   });
 }
 
-template void write_edges(const EdgeWrite<float>&, const EdgeRows&);
-template void write_edges(const EdgeWrite<double>&, const EdgeRows&);
-template void write_edges(const EdgeWrite<BFloat16>&, const EdgeRows&);
+template void write_edges(const WriteEdges<float>&, const EdgeRows&);
+template void write_edges(const WriteEdges<double>&, const EdgeRows&);
+template void write_edges(const WriteEdges<BFloat16>&, const EdgeRows&);
 
 }  // namespace edgewise::kernels
 #endif  // HWY_ONCE

@@ -52,7 +52,7 @@ class OperandRows {
 
 template <typename T>
 struct MessageTask {
-  explicit MessageTask(const EdgeMessage<T>& message) : formula(formula_of(message.op)), broadcast(*message.broadcast) {
+  explicit MessageTask(const RowMessage<T>& message) : formula(formula_of(message.op)), broadcast(*message.broadcast) {
     EdgeOperand<T> left_operand = message.left;
     EdgeOperand<T> right_operand = message.right;
     // The left operand is the one that is read whole. Of two such operands, it is the one that changes with the entry,
