@@ -2,6 +2,7 @@
 #include "edgewise/message/message_graph.h"
 
 #include <ATen/ops/sort.h>
+#include <ATen/ops/zeros_like.h>
 
 #include <algorithm>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "edgewise/message/calls.h"
 #include "edgewise/message/rows.h"
 #include "edgewise/message/sent_messages.h"
+#include "edgewise/ops/edge_softmax.h"
 
 namespace edgewise {
 namespace {
@@ -92,6 +94,19 @@ void MessageGraph::apply_edges(const Message& function, const std::optional<at::
     const std::optional<BoundMessage> bound = bind(*builtin, ndata_, edata_, *selected);
     selected->rows().write(edata_, builtin->out,
                            bound ? write_messages(*bound, *selected) : compute_plain(*builtin, batch));
+  });
+}
+
+void MessageGraph::edge_softmax(std::string_view score, std::string_view out, const std::optional<at::Tensor>& edges) {
+  const Selection selected = select(edges, "edge_softmax");
+  change_or_restore([&] {
+    const at::Tensor& column = edata_.get(score);
+    const bool is_bf16 = column.scalar_type() == at::kBFloat16;
+    at::Tensor weight = is_bf16 ? column.to(at::kFloat) : column;
+    if (selected->numbers().defined()) weight = weight.index_select(0, selected->numbers());
+    weight = edgewise::edge_softmax(selected->relation(), weight);
+    if (selected->places().defined()) weight = at::zeros_like(weight).index_copy(0, selected->places(), weight);
+    selected->rows().write(edata_, out, is_bf16 ? weight.to(at::kBFloat16) : weight);
   });
 }
 

@@ -57,6 +57,11 @@ class MessageGraph {
   void apply_nodes(const NodeFunction& function, const std::optional<at::Tensor>& nodes = std::nullopt);
   void apply_edges(const Message& function, const std::optional<at::Tensor>& edges = std::nullopt);
 
+  /// Writes to the edge column `out` the softmax of the edge column `score`, [E, …] in fp32, fp64 or bf16, over the
+  /// given edges into each destination, for each element of a row.
+  void edge_softmax(std::string_view score, std::string_view out,
+                    const std::optional<at::Tensor>& edges = std::nullopt);
+
   /// Sends every message along the given edges, in ascending order of their numbers, and reduces the messages at each
   /// destination. A node without messages keeps its values in existing columns and gets zeros in new columns. Calls a
   /// reduce function once for each in-degree. Then applies `node_function`, if given, to the nodes with messages.

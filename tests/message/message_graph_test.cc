@@ -305,6 +305,22 @@ TEST(SendAndRecv, TakesTheNumbersOfARelationThatTheUserChanged) {
   expect_equal(g.edges(kEncoderDecoder), numbers({4, 5, 6, 7}));
 }
 
+TEST(EdgeSoftmax, DividesTheExponentialsOfTheGivenEdgesByTheirSums) {
+  for (const NamedGraph& named : graph_zoo()) {
+    SCOPED_TRACE(named.name);
+    const std::int64_t num_edges = named.graph.num_edges();
+    for (const at::Tensor& edges : {at::arange(num_edges, at::kLong), half_of(num_edges).flip(0)}) {
+      MessageGraph g = with_columns(named.graph);
+      g.edge_softmax("score", "weight", edges);
+      g.apply_edges([](const EdgeBatch& batch) { return Columns{{"exp", batch.data("score").exp()}}; }, edges);
+      g.send_and_recv(edges, {copy_e("exp", "m")}, {sum("m", "z")});
+      g.apply_edges(e_div_v("exp", "z", "expected"), edges);
+
+      expect_near(g.edata().get("weight"), g.edata().get("expected"), 1e-14);
+    }
+  }
+}
+
 TEST(EdgeBatch, GathersAColumnOnce) {
   MessageGraph g = with_columns(Graph(causal(4)));
   g.apply_edges([](const EdgeBatch& edges) {
