@@ -34,17 +34,10 @@ std::vector<NodeIndex> to_nodes(const at::Tensor& numbers) {
 
 }  // namespace
 
-EdgeSelection::EdgeSelection(const Graph& graph, Rows rows) : rows_(std::move(rows)), num_nodes_(graph.num_nodes()) {
-  const EdgeList ends = ends_of(graph, rows_);
-  sources_ = to_tensor(ends.sources);
-  destinations_ = to_tensor(ends.destinations);
-  if (rows_.are_all() && graph.sets().size() == 1 && graph.relations().size() == 1) {
-    whole_ = graph.relations().front().relation;
-  }
-}
+EdgeSelection::EdgeSelection(const Graph& graph, Rows rows) : graph_(graph), rows_(std::move(rows)) {}
 
 EdgeSelection::EdgeSelection(const EdgeSelection& from, const Mailboxes& mailboxes)
-    : rows_(from.rows_), sources_(from.sources_), destinations_(from.destinations_), num_nodes_(from.num_nodes_) {
+    : graph_(from.graph_), rows_(from.rows_) {
   const Order& from_order = from.order();
   Order order = {from_order.relation, mailboxes.place_of_edge(), from_order.numbers};
   if (order.places.defined() || from_order.places.defined()) {
@@ -52,17 +45,28 @@ EdgeSelection::EdgeSelection(const EdgeSelection& from, const Mailboxes& mailbox
     const at::Tensor edges = mailboxes.edges();
     const at::Tensor place = from_order.places.defined() ? from_order.places.index_select(0, edges) : edges;
     rows_ = Rows::some(from.rows_.numbers().index_select(0, place));
-    sources_ = from.sources_.index_select(0, place);
-    destinations_ = from.destinations_.index_select(0, place);
+    std::call_once(ends_once_, [&] {
+      ends_ = {from.sources().index_select(0, place), from.destinations().index_select(0, place)};
+    });
   }
   std::call_once(order_once_, [&] { order_ = std::move(order); });
   std::call_once(mailboxes_once_, [&] { mailboxes_ = mailboxes; });
 }
 
+const EdgeSelection::Ends& EdgeSelection::ends() const {
+  std::call_once(ends_once_, [this] {
+    const EdgeList list = ends_of(graph_, rows_);
+    ends_ = {to_tensor(list.sources), to_tensor(list.destinations)};
+  });
+  return ends_;
+}
+
 EdgeSelection::Order EdgeSelection::sort_edges() const {
-  if (whole_) return {*whole_, {}, {}};
+  const bool is_one_relation = graph_.sets().size() == 1 && graph_.relations().size() == 1;
+  if (rows_.are_all() && is_one_relation) return {graph_.relations().front().relation, {}, {}};
+  const std::int64_t num_nodes = graph_.num_nodes();
   RelationWithOrder sorted =
-      Relation::from_edges_with_order(num_nodes_, num_nodes_, {to_nodes(sources_), to_nodes(destinations_)});
+      Relation::from_edges_with_order(num_nodes, num_nodes, {to_nodes(sources()), to_nodes(destinations())});
   Order order = {std::move(sorted.relation), to_tensor(sorted.order), rows_.numbers()};
   if (counts_up(order.places)) {
     order.places = at::Tensor();
@@ -84,9 +88,10 @@ const at::Tensor& EdgeSelection::numbers() const { return order().numbers; }
 
 at::Tensor EdgeSelection::in_degrees() const {
   const std::span<const EdgeIndex> row_begin = relation().row_begin();
-  at::Tensor degrees = at::empty({num_nodes_}, at::kLong);
+  const std::int64_t num_nodes = relation().num_destinations();
+  at::Tensor degrees = at::empty({num_nodes}, at::kLong);
   auto* to = degrees.data_ptr<std::int64_t>();
-  for (std::int64_t node = 0; node < num_nodes_; ++node) to[node] = row_begin[node + 1] - row_begin[node];
+  for (std::int64_t node = 0; node < num_nodes; ++node) to[node] = row_begin[node + 1] - row_begin[node];
   return degrees;
 }
 

@@ -18,15 +18,15 @@ namespace edgewise {
 /// part when it is first needed. Thread-safe. Shapes: E = edges of the selection, N = nodes of the graph.
 class EdgeSelection {
  public:
-  /// Takes O(E log E) time, or O(E) for all edges.
   EdgeSelection(const Graph& graph, Rows rows);
 
   const Rows& rows() const { return rows_; }
   std::int64_t size() const { return rows_.size(); }
-  const at::Tensor& sources() const { return sources_; }            // [E] node numbers
-  const at::Tensor& destinations() const { return destinations_; }  // [E] node numbers
+  const at::Tensor& sources() const { return ends().sources; }            // [E] node numbers
+  const at::Tensor& destinations() const { return ends().destinations; }  // [E] node numbers
 
-  /// The edges as a relation from N to N nodes, whose rows hold the edges in the order of the selection. O(N + E).
+  /// The edges as a relation from N to N nodes, whose rows hold the edges in the order of the selection. Takes
+  /// O(N + E log E) time, or none for all edges of a graph that has one relation.
   const Relation& relation() const;
   /// For each edge of relation() its place in the selection, int64 [E]; undefined if they are equal.
   const at::Tensor& places() const;
@@ -44,6 +44,12 @@ class EdgeSelection {
  private:
   EdgeSelection(const EdgeSelection& from, const Mailboxes& mailboxes);
 
+  struct Ends {
+    at::Tensor sources;
+    at::Tensor destinations;
+  };
+  const Ends& ends() const;
+
   struct Order {
     Relation relation;
     at::Tensor places;
@@ -52,11 +58,10 @@ class EdgeSelection {
   const Order& order() const;
   Order sort_edges() const;
 
+  Graph graph_;
   Rows rows_;
-  at::Tensor sources_;
-  at::Tensor destinations_;
-  std::int64_t num_nodes_;
-  std::optional<Relation> whole_;  // the relation of all edges of a graph that has only one
+  mutable std::once_flag ends_once_;
+  mutable Ends ends_;
   mutable std::once_flag order_once_;
   mutable Order order_;
   mutable std::once_flag mailboxes_once_;
