@@ -128,7 +128,8 @@ void for_edges(Test test) {
     std::vector<EdgeIndex> numbers(static_cast<std::size_t>(relation.num_edges()));
     std::iota(numbers.rbegin(), numbers.rend(), 2);
     const EdgeOrders lists(relation.view());
-    for (const auto* some_numbers : {static_cast<const std::vector<EdgeIndex>*>(nullptr), &numbers}) {
+    const std::vector<const std::vector<EdgeIndex>*> cases = {nullptr, &numbers};
+    for (const std::vector<EdgeIndex>* some_numbers : cases) {
       test(Edges{lists.by_destination(), relation.num_sources(), some_numbers});
       test(Edges{lists.by_source(), relation.num_destinations(), some_numbers});
     }

@@ -198,12 +198,11 @@ template <typename T>
 void find_range(const ExtremumTask<T>& task, bool are_long_rows, std::int64_t begin, std::int64_t end) {
   Scratch::of_this_thread().reset();
   RowExtremum<T> extremum(task);
+  if (!are_long_rows) {
+    return task.rows.for_pieces(begin, end, [&](const RowPiece& piece) { extremum.find_piece(piece); });
+  }
   for (std::int64_t i = begin; i < end; ++i) {
-    if (are_long_rows) {
-      extremum.compare_partials(task.rows.long_rows[static_cast<std::size_t>(i)]);
-    } else {
-      extremum.find_piece(task.rows.piece(i));
-    }
+    extremum.compare_partials(task.rows.long_rows[static_cast<std::size_t>(i)]);
   }
 }
 

@@ -29,24 +29,15 @@ EdgeRows EdgeOrders::by_source() const {
 }
 
 EdgeOrders::Pieces EdgeOrders::cut_rows(std::int64_t num_rows, const EdgeIndex* row_begin) {
-  EdgeIndex longest = 0;
-  for (std::int64_t row = 0; row < num_rows; ++row) longest = std::max(longest, row_begin[row + 1] - row_begin[row]);
-  if (longest <= kMaxPieceEdges) return {};
-
   Pieces result;
-  std::int64_t num_partials = 0;
   for (std::int64_t row = 0; row < num_rows; ++row) {
     const EdgeIndex end = row_begin[row + 1];
-    EdgeIndex begin = row_begin[row];
-    if (end - begin <= kMaxPieceEdges) {
-      result.pieces.push_back({row, begin, end, -1});
-      continue;
+    if (end - row_begin[row] <= kMaxPieceEdges) continue;
+    const std::int64_t first_partial = std::ssize(result.pieces);
+    for (EdgeIndex begin = row_begin[row]; begin < end; begin += kMaxPieceEdges) {
+      result.pieces.push_back({row, begin, std::min(begin + kMaxPieceEdges, end), std::ssize(result.pieces)});
     }
-    const std::int64_t first_partial = num_partials;
-    for (; begin < end; begin += kMaxPieceEdges) {
-      result.pieces.push_back({row, begin, std::min(begin + kMaxPieceEdges, end), num_partials++});
-    }
-    result.long_rows.push_back({row, first_partial, num_partials});
+    result.long_rows.push_back({row, first_partial, std::ssize(result.pieces)});
   }
   return result;
 }

@@ -11,7 +11,7 @@
 // The edges of a relation in the order of the rows of an output: by destination, or by source.
 namespace edgewise::kernels {
 
-/// A part of a long row: the entries [begin, end) of EdgeRows.
+/// A row, or a part of a long row: the entries [begin, end) of EdgeRows.
 struct RowPiece {
   std::int64_t row;
   EdgeIndex begin;
@@ -37,7 +37,7 @@ struct EdgeRows {
   const Interval* intervals = nullptr;    // [num_rows], the nodes at the other ends of each row, or null
   const NodeIndex* nodes = nullptr;       // [E], the node at the other end of each entry, or null with intervals
   const EdgeIndex* edges = nullptr;       // [E], the edge of each entry, or null: the entry's number
-  std::span<const RowPiece> pieces = {};  // all rows in order, cut into pieces; empty if each row is one piece
+  std::span<const RowPiece> pieces = {};  // of the long rows
   std::span<const LongRow> long_rows = {};
 
   EdgeIndex num_entries() const { return num_rows == 0 ? 0 : row_begin[num_rows]; }
@@ -48,13 +48,30 @@ struct EdgeRows {
   }
   std::int64_t edge(EdgeIndex entry) const { return edges != nullptr ? edges[entry] : entry; }
 
-  std::int64_t num_pieces() const { return pieces.empty() ? num_rows : std::ssize(pieces); }
-  std::int64_t num_partials() const { return long_rows.empty() ? 0 : long_rows.back().last_partial; }
-  RowPiece piece(std::int64_t i) const {
-    return pieces.empty() ? RowPiece{i, row_begin[i], row_begin[i + 1], -1} : pieces[static_cast<std::size_t>(i)];
+  std::int64_t num_partials() const { return std::ssize(pieces); }
+
+  // The pieces of long rows and the other rows are numbered for parallel loops.
+
+  std::int64_t num_pieces() const { return std::ssize(pieces) + num_rows; }
+
+  /// Calls fn(piece) for the pieces [begin, end).
+  template <class Fn>
+  void for_pieces(std::int64_t begin, std::int64_t end, Fn fn) const {
+    for (std::int64_t i = begin; i < end; ++i) {
+      if (i < std::ssize(pieces)) {
+        fn(pieces[static_cast<std::size_t>(i)]);
+        continue;
+      }
+      const std::int64_t row = i - std::ssize(pieces);
+      if (row_begin[row + 1] - row_begin[row] <= kMaxPieceEdges) fn({row, row_begin[row], row_begin[row + 1], -1});
+    }
   }
-  /// Returns the cost of the pieces before piece i: 1 for each edge and 1 for each piece.
-  std::int64_t cost_before(std::int64_t i) const { return (i == num_pieces() ? num_entries() : piece(i).begin) + i; }
+
+  /// Returns about the cost of the pieces before piece i: 1 for each edge and 1 for each row.
+  std::int64_t cost_before(std::int64_t i) const {
+    const std::int64_t row = i - std::ssize(pieces);
+    return row <= 0 ? i * kMaxPieceEdges : std::ssize(pieces) * kMaxPieceEdges + row_begin[row] + row;
+  }
 };
 
 /// The edges of a relation, whose memory must outlive this object, by destination and by source.

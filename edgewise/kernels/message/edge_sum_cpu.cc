@@ -219,10 +219,9 @@ void for_sums(const SumTasks<T>& tasks, Fn fn) {
 template <typename T>
 void add_pieces(const SumTasks<T>& tasks, std::int64_t begin, std::int64_t end) {
   for_sums(tasks, [&](std::vector<RowSum<T>>& sums) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      const RowPiece piece = tasks.rows.piece(i);
+    tasks.rows.for_pieces(begin, end, [&](const RowPiece& piece) {
       for (RowSum<T>& sum : sums) sum.add_piece(piece);
-    }
+    });
   });
 }
 
