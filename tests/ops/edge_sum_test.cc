@@ -186,8 +186,8 @@ TEST(EdgeSum, TakesNoMemoryForMessages) {
                         {4, 16}})
         .sum()
         .backward();
-    value.mutable_grad() = {};
-    weight.mutable_grad() = {};
+    value.mutable_grad().reset();
+    weight.mutable_grad().reset();
   };
   run();  // derives the edges by source
 

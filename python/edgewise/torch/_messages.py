@@ -20,6 +20,29 @@ from ._library import operations
 from ._relation import Relation
 
 _OPERATORS = ("copy", "add", "sub", "mul", "div")
+_library: Any = torch.library
+
+
+def _fake_edge_sum(left: Tensor, *arguments: Any) -> Tensor:
+    num_rows, row_shape = arguments[-2:]
+    return left.new_empty((num_rows, *row_shape))
+
+
+def _fake_edge_extremum(left: Tensor, right: Tensor | None, left_numbers: Tensor | None, right_numbers: Tensor | None,
+                        row_begin: Tensor, *arguments: Any) -> tuple[Tensor, Tensor]:
+    needs_entries, row_shape = arguments[-2:]
+    out = left.new_empty((row_begin.shape[0] - 1, *row_shape))
+    return out, left.new_empty((out.numel() if needs_entries else 0,), dtype=torch.int32)
+
+
+def _fake_edge_extremum_backward(grad_out: Tensor, entry: Tensor, left: Tensor, right: Tensor | None,
+                                 *arguments: Any) -> tuple[Tensor, Tensor]:
+    dtype = accumulator_type(left.dtype)
+    return left.new_empty(left.shape, dtype=dtype), left.new_empty((0,) if right is None else right.shape, dtype=dtype)
+
+
+for _name in ("edge_sum", "edge_extremum", "edge_extremum_backward"):
+    _library.register_fake(f"edgewise::{_name}", globals()[f"_fake_{_name}"])
 
 
 @dataclass(frozen=True)
