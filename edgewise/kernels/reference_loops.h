@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <limits>
 
-// Loops that reference kernels and kernels/attention/edge_products.cc share. The size alone sets the order of a sum.
+// Loops that reference kernels and kernels/message/edge_softmax_cpu.cc share. The size alone sets the order of a sum.
 namespace edgewise::kernels::reference {
 
 template <typename T>

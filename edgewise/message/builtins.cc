@@ -1,48 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <ATen/ops/max.h>
+#include "edgewise/message/builtins.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
-#include <utility>
+#include <array>
+#include <string_view>
 
 #include "edgewise/base/error.h"
-#include "edgewise/message/calls.h"
 #include "edgewise/message/describe.h"
 
 namespace edgewise {
-
-BuiltinMessage u_mul_e(std::string source, std::string edge, std::string out) {
-  return {BuiltinMessage::Kind::kSourceTimesEdge, std::move(source), std::move(edge), std::move(out)};
-}
-
-BuiltinMessage u_add_v(std::string source, std::string destination, std::string out) {
-  return {BuiltinMessage::Kind::kSourcePlusDestination, std::move(source), std::move(destination), std::move(out)};
-}
-
-BuiltinMessage u_dot_v(std::string source, std::string destination, std::string out) {
-  return {BuiltinMessage::Kind::kSourceDotDestination, std::move(source), std::move(destination), std::move(out)};
-}
-
-BuiltinMessage copy_u(std::string source, std::string out) {
-  return {BuiltinMessage::Kind::kCopySource, std::move(source), {}, std::move(out)};
-}
-
-BuiltinMessage copy_e(std::string edge, std::string out) {
-  return {BuiltinMessage::Kind::kCopyEdge, std::move(edge), {}, std::move(out)};
-}
-
-BuiltinReduction sum(std::string message, std::string out) {
-  return {BuiltinReduction::Kind::kSum, std::move(message), std::move(out)};
-}
-
-BuiltinReduction mean(std::string message, std::string out) {
-  return {BuiltinReduction::Kind::kMean, std::move(message), std::move(out)};
-}
-
-BuiltinReduction max(std::string message, std::string out) {
-  return {BuiltinReduction::Kind::kMax, std::move(message), std::move(out)};
-}
-
 namespace {
+
+using MessageKind = BuiltinMessage::Kind;
+
+void check_kind(MessageKind kind) {
+  check(kind >= MessageKind::kCopy && kind <= MessageKind::kDot,
+        "BuiltinMessage: kind is {}, needs one of the six that there are", static_cast<int>(kind));
+}
+
+const at::Tensor& find_column(const BuiltinMessage::Column& column, const Frame& node_frame, const Frame& edge_frame) {
+  return (column.rows_of == RowsOf::kEdges ? edge_frame : node_frame).get(column.name);
+}
+
+/// Checks that the rows of two columns can be broadcast, and for a dot product that their last dimensions are equal.
+void check_shapes(const BuiltinMessage& message, std::int64_t num_edges, const at::Tensor& left,
+                  const at::Tensor& right) {
+  const auto on_edges = [&](const at::Tensor& column) {
+    std::vector<std::int64_t> shape = column.sizes().vec();
+    shape.front() = num_edges;
+    return fmt::format("[{}]", fmt::join(shape, ", "));
+  };
+  const auto fail_unless = [&](bool fits, std::string_view needed) {
+    check(fits, "{}: on the edges '{}' is {} and '{}' is {}, needs {}", builtin_name(message), message.left.name,
+          on_edges(left), message.right.name, on_edges(right), needed);
+  };
+  if (message.kind == MessageKind::kDot) {
+    fail_unless(left.dim() > 1 && right.dim() > 1 && left.size(-1) == right.size(-1), "a last dimension of one size");
+  }
+  for (std::int64_t dim = 1; dim < std::min(left.dim(), right.dim()); ++dim) {
+    const std::int64_t l = left.size(-dim);
+    const std::int64_t r = right.size(-dim);
+    fail_unless(l == r || l == 1 || r == 1, "last dimensions of one size or 1");
+  }
+}
 
 /// Inserts dimensions of size 1 after the first, which is that of the edges.
 at::Tensor with_dimensions(at::Tensor x, std::int64_t count) {
@@ -50,87 +52,74 @@ at::Tensor with_dimensions(at::Tensor x, std::int64_t count) {
   return x;
 }
 
-struct Operands {
-  at::Tensor left, right;  // [E, …], with equally many dimensions, whose sizes are equal or 1
-};
-
-/// Aligns the rows of two columns at their last dimensions, as DGL does.
-Operands broadcast(std::string_view caller, const BuiltinMessage& message, const at::Tensor& left,
-                   const at::Tensor& right) {
-  const std::int64_t count = std::max(left.dim(), right.dim());
-  Operands operands = {with_dimensions(left, count), with_dimensions(right, count)};
-  for (std::int64_t dim = 1; dim < count; ++dim) {
-    const std::int64_t a = operands.left.size(dim);
-    const std::int64_t b = operands.right.size(dim);
-    check(a == b || a == 1 || b == 1,
-          "{}: on the edges '{}' is {} and '{}' is {}, needs last dimensions of one size or 1", caller, message.left,
-          describe_shape(left), message.right, describe_shape(right));
-  }
-  return operands;
-}
-
-at::Tensor dot(const BuiltinMessage& message, const at::Tensor& left, const at::Tensor& right) {
-  check(left.dim() > 1 && right.dim() > 1 && left.size(-1) == right.size(-1),
-        "u_dot_v: on the edges '{}' is {} and '{}' is {}, needs a last dimension of one size", message.left,
-        describe_shape(left), message.right, describe_shape(right));
-  const auto [a, b] = broadcast("u_dot_v", message, left, right);
-  return a.mul(b).sum(-1, /*keepdim=*/true);
-}
-
-at::Tensor sum_messages(const at::Tensor& message, const Mailboxes& mailboxes) {
-  std::vector<std::int64_t> shape = message.sizes().vec();
-  shape[0] = mailboxes.nodes().size(0);
-  return message.new_zeros(shape).index_add(0, mailboxes.node_indices(), message);
-}
-
-at::Tensor average_messages(const at::Tensor& message, const Mailboxes& mailboxes) {
-  check(at::isFloatingType(message.scalar_type()), "mean: the message is {}, needs a floating type", describe(message));
-  std::vector<std::int64_t> shape(static_cast<std::size_t>(message.dim()), 1);
-  shape[0] = mailboxes.nodes().size(0);
-  return sum_messages(message, mailboxes).div(mailboxes.in_degrees().view(shape));
-}
-
-at::Tensor max_messages(const at::Tensor& message, const Mailboxes& mailboxes) {
-  std::vector<at::Tensor> maxima;
-  for (const Mailboxes::Bucket& bucket : mailboxes.buckets()) {
-    maxima.push_back(std::get<0>(at::max(bucket.gather(message), 1)));
-  }
-  return mailboxes.join(maxima);
+at::Tensor gather(const BuiltinMessage::Column& column, const EdgeBatch& edges) {
+  if (column.rows_of == RowsOf::kSources) return edges.source(column.name);
+  return column.rows_of == RowsOf::kDestinations ? edges.destination(column.name) : edges.data(column.name);
 }
 
 }  // namespace
 
-at::Tensor compute(const BuiltinMessage& message, const EdgeBatch& edges) {
-  switch (message.kind) {
-    case BuiltinMessage::Kind::kCopySource:
-      return edges.source(message.left);
-    case BuiltinMessage::Kind::kCopyEdge:
-      return edges.data(message.left);
-    case BuiltinMessage::Kind::kSourceTimesEdge: {
-      const auto [source, edge] = broadcast("u_mul_e", message, edges.source(message.left), edges.data(message.right));
-      return source.mul(edge);
-    }
-    case BuiltinMessage::Kind::kSourcePlusDestination: {
-      const auto [source, destination] =
-          broadcast("u_add_v", message, edges.source(message.left), edges.destination(message.right));
-      return source.add(destination);
-    }
-    case BuiltinMessage::Kind::kSourceDotDestination:
-      return dot(message, edges.source(message.left), edges.destination(message.right));
-  }
-  fail("BuiltinMessage: kind is {}, needs one of the five that there are", static_cast<int>(message.kind));
+std::string builtin_name(const BuiltinMessage& message) {
+  check_kind(message.kind);
+  constexpr std::string_view kLetters = "uve";
+  const auto letter = [&](const BuiltinMessage::Column& column) {
+    return kLetters[static_cast<std::size_t>(column.rows_of)];
+  };
+  if (message.kind == MessageKind::kCopy) return fmt::format("copy_{}", letter(message.left));
+  constexpr std::array<std::string_view, 6> kNames = {"copy", "add", "sub", "mul", "div", "dot"};
+  return fmt::format("{}_{}_{}", letter(message.left), kNames[static_cast<std::size_t>(message.kind)],
+                     letter(message.right));
 }
 
-at::Tensor compute(const BuiltinReduction& reduction, const at::Tensor& message, const Mailboxes& mailboxes) {
-  switch (reduction.kind) {
-    case BuiltinReduction::Kind::kSum:
-      return sum_messages(message, mailboxes);
-    case BuiltinReduction::Kind::kMean:
-      return average_messages(message, mailboxes);
-    case BuiltinReduction::Kind::kMax:
-      return max_messages(message, mailboxes);
+bool has_message_kernels(const at::Tensor& column) {
+  const at::ScalarType type = column.scalar_type();
+  return type == at::kFloat || type == at::kDouble || type == at::kBFloat16;
+}
+
+std::optional<BoundMessage> bind(const BuiltinMessage& message, const Frame& node_frame, const Frame& edge_frame,
+                                 const EdgeSelection& edges) {
+  check_kind(message.kind);
+  const auto operand = [&](const BuiltinMessage::Column& column) -> MessageOperand {
+    return {find_column(column, node_frame, edge_frame), column.rows_of,
+            column.rows_of == RowsOf::kEdges ? edges.numbers() : at::Tensor()};
+  };
+  BoundMessage bound = {{MessageOperator::kCopy, operand(message.left)}, {}};
+  const at::Tensor& left = bound.message.left.rows;
+  if (message.kind == MessageKind::kCopy) {
+    bound.row_shape = left.sizes().slice(1).vec();
+    return has_message_kernels(left) ? std::optional(bound) : std::nullopt;
   }
-  fail("BuiltinReduction: kind is {}, needs one of the three that there are", static_cast<int>(reduction.kind));
+  bound.message.right = operand(message.right);
+  const at::Tensor& right = bound.message.right.rows;
+  check_shapes(message, edges.size(), left, right);
+  if (!has_message_kernels(left) || left.scalar_type() != right.scalar_type()) return std::nullopt;
+  constexpr std::array kOperators = {MessageOperator::kCopy,     MessageOperator::kAdd,    MessageOperator::kSubtract,
+                                     MessageOperator::kMultiply, MessageOperator::kDivide, MessageOperator::kMultiply};
+  bound.message.op = kOperators[static_cast<std::size_t>(message.kind)];
+  bound.row_shape = message_shape(builtin_name(message), bound.message);
+  if (message.kind == MessageKind::kDot) bound.row_shape.back() = 1;
+  return bound;
+}
+
+at::Tensor write_messages(const BoundMessage& message, const EdgeSelection& edges) {
+  return edge_sum(edges.relation(),
+                  {message.message, RowsOf::kEdges, message.row_shape, {edges.places(), edges.size()}});
+}
+
+at::Tensor compute_plain(const BuiltinMessage& message, const EdgeBatch& edges) {
+  check_kind(message.kind);
+  const at::Tensor left = gather(message.left, edges);
+  if (message.kind == MessageKind::kCopy) return left;
+  const at::Tensor right = gather(message.right, edges);
+  check_shapes(message, edges.size(), left, right);
+  const std::int64_t dimensions = std::max(left.dim(), right.dim());
+  const at::Tensor l = with_dimensions(left, dimensions);
+  const at::Tensor r = with_dimensions(right, dimensions);
+  if (message.kind == MessageKind::kAdd) return l.add(r);
+  if (message.kind == MessageKind::kSubtract) return l.sub(r);
+  if (message.kind == MessageKind::kMultiply) return l.mul(r);
+  if (message.kind == MessageKind::kDivide) return l.div(r);
+  return l.mul(r).sum(-1, /*keepdim=*/true);
 }
 
 }  // namespace edgewise

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/message/calls.h"
 
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/zeros.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "edgewise/base/error.h"
@@ -32,14 +35,6 @@ void check_mask(const at::Tensor& mask, std::int64_t num_rows, std::string_view 
         "{} returned {}, needs Bool [{}]", error_prefix, describe(mask), num_rows);
 }
 
-/// Moves the columns of `more` into `all`. Throws Error for a name that `all` has already.
-void merge(Columns& all, Columns&& more, std::string_view caller, std::string_view verb) {
-  for (auto& [name, values] : more) {
-    check(all.emplace(name, std::move(values)).second, "{}: '{}' is {} twice, needs each name once", caller, name,
-          verb);
-  }
-}
-
 /// Joins the results of a reduce function, one for each bucket, in the order of mailboxes.nodes().
 Columns join(const std::vector<Columns>& results, const Mailboxes& mailboxes, std::string_view error_prefix) {
   const Columns& first = results.front();
@@ -62,23 +57,100 @@ Columns join(const std::vector<Columns>& results, const Mailboxes& mailboxes, st
   return joined;
 }
 
-Columns call_reduction(const NodeFunction& function, const Frame& node_frame, const Columns& sent,
-                       const Mailboxes& mailboxes, std::string_view caller) {
+/// Returns a tensor [num_rows, …] with `values` in the rows `rows`, and zeros in the others.
+at::Tensor spread(const at::Tensor& values, const at::Tensor& rows, std::int64_t num_rows) {
+  if (rows.size(0) == num_rows) return values;
+  std::vector<std::int64_t> shape = values.sizes().vec();
+  shape[0] = num_rows;
+  return values.new_zeros(shape).index_copy(0, rows, values);
+}
+
+Columns call_reduction(const NodeFunction& function, const Frame& node_frame, const SentMessages& sent,
+                       std::string_view caller) {
   const std::string error_prefix = fmt::format("{}: a reduce function", caller);
+  const Mailboxes& mailboxes = sent.edges().mailboxes();
   std::vector<Columns> results;
   for (const Mailboxes::Bucket& bucket : mailboxes.buckets()) {
     results.push_back(call(function, NodeBatch(node_frame, Rows::some(bucket.nodes), sent, bucket), error_prefix));
   }
-  return join(results, mailboxes, error_prefix);
+  Columns columns = join(results, mailboxes, error_prefix);
+  for (auto& [name, values] : columns) values = spread(values, mailboxes.nodes(), node_frame.num_rows());
+  return columns;
 }
 
-Columns call_reduction(const BuiltinReduction& reduction, const Columns& sent, const Mailboxes& mailboxes,
-                       std::string_view caller) {
-  const auto message = sent.find(reduction.message);
-  check(message != sent.end(), "{}: the reduction to '{}' reads message '{}', but the messages sent are {}", caller,
-        reduction.out, reduction.message, describe_names(sent));
-  return {{reduction.out, compute(reduction, message->second, mailboxes)}};
+/// Returns how many messages each node received, at least 1, as a column for tensors of `dimensions` dimensions.
+at::Tensor message_counts(const EdgeSelection& edges, std::int64_t dimensions) {
+  std::vector<std::int64_t> shape(static_cast<std::size_t>(dimensions), 1);
+  at::Tensor counts = edges.in_degrees().clamp_min_(1);
+  shape[0] = counts.size(0);
+  return counts.view(shape);
 }
+
+using ReductionKind = BuiltinReduction::Kind;
+
+void check_kind(ReductionKind kind) {
+  check(kind >= ReductionKind::kSum && kind <= ReductionKind::kMin,
+        "BuiltinReduction: kind is {}, needs one of the four that there are", static_cast<int>(kind));
+}
+
+at::Tensor find_extremum(const BoundMessage& message, const std::string& name, ExtremumKind kind,
+                         const SentMessages& sent) {
+  const EdgeSelection& edges = sent.edges();
+  if (message_shape("edge_extremum", message.message) == message.row_shape) {
+    return edge_extremum(edges.relation(), message.message, kind);
+  }
+  // The extremum of dot products: their tensor has one number where the operands have a vector.
+  return edge_extremum(edges.relation(), {MessageOperator::kCopy, {sent.tensor(name), RowsOf::kEdges, edges.places()}},
+                       kind);
+}
+
+/// Reduces a message of a type that ops/edge_sum.h does not take, such as whole numbers.
+at::Tensor reduce_plain(ReductionKind kind, const at::Tensor& message, const EdgeSelection& edges) {
+  check(kind != ReductionKind::kMean || at::isFloatingType(message.scalar_type()),
+        "mean: the message is {}, needs a floating type", describe(message));
+  std::vector<std::int64_t> shape = message.sizes().vec();
+  std::vector<std::int64_t> column(shape.size(), 1);
+  column[0] = shape[0];
+  shape[0] = edges.relation().num_destinations();
+  const at::Tensor zeros = message.new_zeros(shape);
+  if (kind == ReductionKind::kSum) return zeros.index_add(0, edges.destinations(), message);
+  if (kind == ReductionKind::kMean) {
+    return zeros.index_add(0, edges.destinations(), message).div(message_counts(edges, message.dim()));
+  }
+  return zeros.scatter_reduce(0, edges.destinations().view(column).expand_as(message), message,
+                              kind == ReductionKind::kMax ? "amax" : "amin", /*include_self=*/false);
+}
+
+/// The sums of several messages, which are computed together.
+class ColumnSums {
+ public:
+  /// Adds a sum, or a mean.
+  void add(std::string out, const BoundMessage& message, bool is_mean) {
+    sums_.push_back({message.message, RowsOf::kDestinations, message.row_shape, {}});
+    outs_.push_back(std::move(out));
+    are_means_.push_back(is_mean);
+  }
+
+  Columns compute(const EdgeSelection& edges) const {
+    const std::vector<at::Tensor> results = edge_sums(edges.relation(), sums_);
+    Columns columns;
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      at::Tensor column = results[i];
+      if (are_means_[i]) {
+        // Numbers of bf16 count messages only up to 256.
+        const at::ScalarType type = column.scalar_type() == at::kBFloat16 ? at::kFloat : column.scalar_type();
+        column = column.div(message_counts(edges, column.dim()).to(type)).to(column.scalar_type());
+      }
+      columns[outs_[i]] = column;
+    }
+    return columns;
+  }
+
+ private:
+  std::vector<EdgeSum> sums_;
+  std::vector<std::string> outs_;
+  std::vector<bool> are_means_;
+};
 
 }  // namespace
 
@@ -88,9 +160,8 @@ Columns call(const NodeFunction& function, const NodeBatch& nodes, std::string_v
   return columns;
 }
 
-Columns call(const Message& function, const EdgeBatch& edges, std::string_view error_prefix) {
-  if (const auto* builtin = std::get_if<BuiltinMessage>(&function)) return {{builtin->out, compute(*builtin, edges)}};
-  Columns columns = call_checked(std::get<EdgeFunction>(function), edges, error_prefix);
+Columns call(const EdgeFunction& function, const EdgeBatch& edges, std::string_view error_prefix) {
+  Columns columns = call_checked(function, edges, error_prefix);
   check_columns(columns, edges.size(), "edge", error_prefix);
   return columns;
 }
@@ -107,23 +178,41 @@ at::Tensor call(const EdgePredicate& predicate, const EdgeBatch& edges, std::str
   return mask;
 }
 
-Columns call_messages(const std::vector<Message>& messages, const EdgeBatch& edges, std::string_view caller) {
-  const std::string error_prefix = fmt::format("{}: a message function", caller);
-  Columns sent;
-  for (const Message& message : messages) merge(sent, call(message, edges, error_prefix), caller, "sent");
-  return sent;
+bool need_mailboxes(const std::vector<Reduction>& reductions) {
+  return std::ranges::any_of(
+      reductions, [](const Reduction& reduction) { return std::holds_alternative<NodeFunction>(reduction); });
 }
 
-Columns call_reductions(const std::vector<Reduction>& reductions, const Frame& node_frame, const Columns& sent,
-                        const Mailboxes& mailboxes, std::string_view caller) {
+Columns call_reductions(const std::vector<Reduction>& reductions, const Frame& node_frame, const SentMessages& sent,
+                        std::string_view caller) {
   Columns reduced;
+  ColumnSums sums;
+  const auto write = [&](const std::string& name, const at::Tensor& values) {
+    check(reduced.emplace(name, values).second, "{}: '{}' is written twice, needs each name once", caller, name);
+  };
   for (const Reduction& reduction : reductions) {
     const auto* builtin = std::get_if<BuiltinReduction>(&reduction);
-    merge(reduced,
-          builtin != nullptr ? call_reduction(*builtin, sent, mailboxes, caller)
-                             : call_reduction(std::get<NodeFunction>(reduction), node_frame, sent, mailboxes, caller),
-          caller, "written");
+    if (builtin == nullptr) {
+      for (const auto& [name, values] : call_reduction(std::get<NodeFunction>(reduction), node_frame, sent, caller)) {
+        write(name, values);
+      }
+      continue;
+    }
+    check(sent.has(builtin->message), "{}: the reduction to '{}' reads message '{}', but the messages sent are {}",
+          caller, builtin->out, builtin->message, sent.names());
+    check_kind(builtin->kind);
+    const std::optional<BoundMessage> message = sent.bound(builtin->message);
+    if (!message) {
+      write(builtin->out, reduce_plain(builtin->kind, sent.tensor(builtin->message), sent.edges()));
+    } else if (builtin->kind == ReductionKind::kSum || builtin->kind == ReductionKind::kMean) {
+      write(builtin->out, {});
+      sums.add(builtin->out, *message, builtin->kind == ReductionKind::kMean);
+    } else {
+      const ExtremumKind kind = builtin->kind == ReductionKind::kMax ? ExtremumKind::kMaximum : ExtremumKind::kMinimum;
+      write(builtin->out, find_extremum(*message, builtin->message, kind, sent));
+    }
   }
+  for (auto& [name, values] : sums.compute(sent.edges())) reduced[name] = values;
   return reduced;
 }
 

@@ -4,13 +4,14 @@
 #include <utility>
 
 #include "edgewise/base/error.h"
-#include "edgewise/message/describe.h"
+#include "edgewise/message/builtins.h"
+#include "edgewise/message/sent_messages.h"
 
 namespace edgewise {
 
 NodeBatch::NodeBatch(const Frame& frame, Rows nodes) : frame_(&frame), nodes_(std::move(nodes)) {}
 
-NodeBatch::NodeBatch(const Frame& frame, Rows nodes, const Columns& messages, const Mailboxes::Bucket& bucket)
+NodeBatch::NodeBatch(const Frame& frame, Rows nodes, const SentMessages& messages, const Mailboxes::Bucket& bucket)
     : frame_(&frame), nodes_(std::move(nodes)), messages_(&messages), bucket_(&bucket) {}
 
 at::Tensor NodeBatch::data(std::string_view name) const { return nodes_.gather(frame_->get(name)); }
@@ -20,26 +21,36 @@ at::Tensor NodeBatch::mailbox(std::string_view name) const {
         "NodeBatch::mailbox: message '{}' is asked for outside of a reduce function, which alone "
         "has messages",
         name);
-  const auto message = messages_->find(std::string(name));
-  check(message != messages_->end(), "NodeBatch::mailbox: message '{}' is missing, the messages are {}", name,
-        describe_names(*messages_));
-  return bucket_->gather(message->second);
+  check(messages_->has(name), "NodeBatch::mailbox: message '{}' is missing, the messages are {}", name,
+        messages_->names());
+  return bucket_->view(messages_->tensor(name));
 }
 
-EdgeBatch::EdgeBatch(const Frame& node_frame, const Frame& edge_frame, Rows edges, at::Tensor sources,
-                     at::Tensor destinations)
-    : node_frame_(&node_frame),
-      edge_frame_(&edge_frame),
-      edges_(std::move(edges)),
-      sources_(std::move(sources)),
-      destinations_(std::move(destinations)) {}
+EdgeBatch::EdgeBatch(const Frame& node_frame, const Frame& edge_frame, const EdgeSelection& edges)
+    : node_frame_(&node_frame), edge_frame_(&edge_frame), edges_(&edges) {}
 
-at::Tensor EdgeBatch::source(std::string_view name) const { return node_frame_->get(name).index_select(0, sources_); }
+at::Tensor EdgeBatch::source(std::string_view name) const { return gather_nodes(name, RowsOf::kSources, at_sources_); }
 
 at::Tensor EdgeBatch::destination(std::string_view name) const {
-  return node_frame_->get(name).index_select(0, destinations_);
+  return gather_nodes(name, RowsOf::kDestinations, at_destinations_);
 }
 
-at::Tensor EdgeBatch::data(std::string_view name) const { return edges_.gather(edge_frame_->get(name)); }
+at::Tensor EdgeBatch::data(std::string_view name) const {
+  if (const auto found = at_edges_.find(name); found != at_edges_.end()) return found->second;
+  return at_edges_.emplace(name, edges_->rows().gather(edge_frame_->get(name))).first->second;
+}
+
+at::Tensor EdgeBatch::gather_nodes(std::string_view name, RowsOf rows_of, Gathered& gathered) const {
+  if (const auto found = gathered.find(name); found != gathered.end()) return found->second;
+  const at::Tensor& column = node_frame_->get(name);
+  at::Tensor rows;
+  if (has_message_kernels(column)) {
+    // The backward pass of index_select would add up the gradients on one thread.
+    rows = write_messages({{MessageOperator::kCopy, {column, rows_of}}, column.sizes().slice(1).vec()}, *edges_);
+  } else {
+    rows = column.index_select(0, rows_of == RowsOf::kSources ? sources() : destinations());
+  }
+  return gathered.emplace(name, rows).first->second;
+}
 
 }  // namespace edgewise

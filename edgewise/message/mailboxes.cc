@@ -1,89 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/message/mailboxes.h"
 
+#include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
 
-#include <algorithm>
 #include <map>
-#include <span>
 
 #include "edgewise/message/rows.h"
 
 namespace edgewise {
-namespace {
 
-using Numbers = std::vector<std::int64_t>;
-
-/// Message numbers sorted by node: node d has `messages[begin[d]] … messages[begin[d + 1] - 1]`.
-struct SortedMessages {
-  Numbers begin;
-  Numbers messages;
-};
-
-SortedMessages sort_by_destination(std::span<const std::int64_t> destinations, std::int64_t num_nodes) {
-  SortedMessages sorted{Numbers(static_cast<std::size_t>(num_nodes) + 1, 0), Numbers(destinations.size())};
-  for (const std::int64_t destination : destinations) ++sorted.begin[destination + 1];
-  for (std::int64_t node = 0; node < num_nodes; ++node) sorted.begin[node + 1] += sorted.begin[node];
-
-  Numbers next(sorted.begin.begin(), sorted.begin.end() - 1);
-  for (std::size_t message = 0; message < destinations.size(); ++message) {
-    sorted.messages[next[destinations[message]]++] = static_cast<std::int64_t>(message);
-  }
-  return sorted;
-}
-
-Mailboxes::Bucket make_bucket(std::int64_t in_degree, const Numbers& nodes, const SortedMessages& sorted) {
-  Numbers messages;
-  messages.reserve(nodes.size() * static_cast<std::size_t>(in_degree));
-  for (const std::int64_t node : nodes) {
-    messages.insert(messages.end(), sorted.messages.begin() + sorted.begin[node],
-                    sorted.messages.begin() + sorted.begin[node + 1]);
-  }
-  return {in_degree, to_tensor(nodes), to_tensor(messages)};
-}
-
-}  // namespace
-
-at::Tensor Mailboxes::Bucket::gather(const at::Tensor& message) const {
+at::Tensor Mailboxes::Bucket::view(const at::Tensor& message) const {
   std::vector<std::int64_t> shape = message.sizes().vec();
   shape.insert(shape.begin(), nodes.size(0));
   shape[1] = in_degree;
-  return message.index_select(0, messages).view(shape);
+  return message.narrow(0, begin, nodes.size(0) * in_degree).view(shape);
 }
 
-Mailboxes::Mailboxes(const at::Tensor& destinations, std::int64_t num_nodes) {
-  const at::Tensor contiguous = destinations.contiguous();
-  const std::span<const std::int64_t> destination_of(contiguous.const_data_ptr<std::int64_t>(),
-                                                     static_cast<std::size_t>(contiguous.numel()));
-  const SortedMessages sorted = sort_by_destination(destination_of, num_nodes);
-
+Mailboxes::Mailboxes(const Relation& relation) : num_edges_(relation.num_edges()) {
+  using Numbers = std::vector<std::int64_t>;
+  const auto row_begin = relation.row_begin();
   Numbers nodes;
-  Numbers in_degrees;
-  Numbers index_of(static_cast<std::size_t>(num_nodes));
+  Numbers index_of(static_cast<std::size_t>(relation.num_destinations()));
   std::map<std::int64_t, Numbers> nodes_by_in_degree;
-  for (std::int64_t node = 0; node < num_nodes; ++node) {
-    const std::int64_t in_degree = sorted.begin[node + 1] - sorted.begin[node];
+  for (std::int64_t node = 0; node < relation.num_destinations(); ++node) {
+    const std::int64_t in_degree = row_begin[node + 1] - row_begin[node];
     if (in_degree == 0) continue;
     index_of[node] = static_cast<std::int64_t>(nodes.size());
     nodes.push_back(node);
-    in_degrees.push_back(in_degree);
     nodes_by_in_degree[in_degree].push_back(node);
   }
+  const bool is_one_bucket = nodes_by_in_degree.size() <= 1;
   if (nodes.empty()) nodes_by_in_degree[1] = {};
-
-  Numbers node_indices(destination_of.size());
-  std::transform(destination_of.begin(), destination_of.end(), node_indices.begin(),
-                 [&](std::int64_t node) { return index_of[node]; });
-  Numbers joined_rows(nodes.size());
-  std::int64_t row = 0;
-  for (const auto& [in_degree, bucket_nodes] : nodes_by_in_degree) {
-    buckets_.push_back(make_bucket(in_degree, bucket_nodes, sorted));
-    for (const std::int64_t node : bucket_nodes) joined_rows[index_of[node]] = row++;
-  }
   nodes_ = to_tensor(nodes);
-  node_indices_ = to_tensor(node_indices);
-  in_degrees_ = to_tensor(in_degrees);
+
+  Numbers joined_rows(nodes.size());
+  if (!is_one_bucket) place_of_edge_ = at::empty({num_edges_}, at::kLong);
+  auto* const place_of_edge = is_one_bucket ? nullptr : place_of_edge_.mutable_data_ptr<std::int64_t>();
+  std::int64_t row = 0;
+  std::int64_t place = 0;
+  for (const auto& [in_degree, bucket_nodes] : nodes_by_in_degree) {
+    buckets_.push_back({in_degree, to_tensor(bucket_nodes), place});
+    for (const std::int64_t node : bucket_nodes) {
+      joined_rows[index_of[node]] = row++;
+      for (EdgeIndex edge = row_begin[node]; edge < row_begin[node + 1]; ++edge, ++place) {
+        if (!is_one_bucket) place_of_edge[edge] = place;
+      }
+    }
+  }
   joined_rows_ = to_tensor(joined_rows);
+}
+
+at::Tensor Mailboxes::edges() const {
+  const at::Tensor edges = at::arange(num_edges_, at::kLong);
+  return place_of_edge_.defined() ? at::empty_like(edges).index_copy_(0, place_of_edge_, edges) : edges;
 }
 
 at::Tensor Mailboxes::join(const std::vector<at::Tensor>& bucket_results) const {

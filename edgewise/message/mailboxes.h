@@ -6,33 +6,36 @@
 #include <cstdint>
 #include <vector>
 
+#include "edgewise/graph/relation.h"
+
 // Shapes: M = messages, R = nodes that received a message, n = nodes of a bucket.
 
 namespace edgewise {
 
-/// Groups messages by the node that receives them: message i goes to node `destinations[i]`. The messages of a node are
-/// in ascending order.
+/// Groups the edges of a relation by the node that receives their messages, and these nodes by their in-degree:
+/// messages in the order of edges() are the mailboxes of all nodes, one after the other, without a copy.
 class Mailboxes {
  public:
   /// The nodes that received exactly `in_degree` messages each.
   struct Bucket {
     std::int64_t in_degree = 0;
-    at::Tensor nodes;     // [n] node numbers, ascending
-    at::Tensor messages;  // [n * in_degree] message numbers, node by node
+    at::Tensor nodes;        // [n] node numbers, ascending
+    std::int64_t begin = 0;  // the place of the bucket's first message
 
-    /// Gathers the rows of a message [M, …] node by node: [n, in_degree, …].
-    at::Tensor gather(const at::Tensor& message) const;
+    /// Returns the rows of a message [M, …], in the order of edges(), node by node: [n, in_degree, …], a view.
+    at::Tensor view(const at::Tensor& message) const;
   };
 
   /// Takes O(nodes + messages) time.
-  Mailboxes(const at::Tensor& destinations, std::int64_t num_nodes);
+  explicit Mailboxes(const Relation& relation);
 
   /// [R] the nodes that received a message, ascending.
   const at::Tensor& nodes() const { return nodes_; }
-  /// [M] for each message, the index of its destination in nodes().
-  const at::Tensor& node_indices() const { return node_indices_; }
-  /// [R] the number of messages of each of nodes().
-  const at::Tensor& in_degrees() const { return in_degrees_; }
+
+  /// [M] the edges of the relation, bucket by bucket and node by node. Those of a node ascend.
+  at::Tensor edges() const;
+  /// [M] for each edge of the relation, its place in edges(); undefined if the orders are equal.
+  const at::Tensor& place_of_edge() const { return place_of_edge_; }
 
   /// Returns the buckets by ascending in-degree. Without messages there is one bucket, of in-degree 1 and no nodes, so
   /// that a reduce function is called once and its results have a shape.
@@ -42,9 +45,9 @@ class Mailboxes {
   at::Tensor join(const std::vector<at::Tensor>& bucket_results) const;
 
  private:
+  std::int64_t num_edges_;
   at::Tensor nodes_;
-  at::Tensor node_indices_;
-  at::Tensor in_degrees_;
+  at::Tensor place_of_edge_;
   std::vector<Bucket> buckets_;
   at::Tensor joined_rows_;  // [R] for each of nodes(), its row in the concatenation of the buckets
 };

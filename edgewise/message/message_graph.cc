@@ -2,11 +2,16 @@
 #include "edgewise/message/message_graph.h"
 
 #include <ATen/ops/sort.h>
+#include <ATen/ops/zeros_like.h>
 
+#include <algorithm>
 #include <utility>
 
+#include "edgewise/message/builtins.h"
 #include "edgewise/message/calls.h"
 #include "edgewise/message/rows.h"
+#include "edgewise/message/sent_messages.h"
+#include "edgewise/ops/edge_softmax.h"
 
 namespace edgewise {
 namespace {
@@ -15,11 +20,15 @@ void write(const Columns& columns, const Rows& rows, Frame& frame) {
   for (const auto& [name, values] : columns) rows.write(frame, name, values);
 }
 
-/// Returns a tensor [num_rows, …] with `values` in the rows `rows`, and zeros in the others.
-at::Tensor spread(const at::Tensor& values, const at::Tensor& rows, std::int64_t num_rows) {
-  std::vector<std::int64_t> shape = values.sizes().vec();
-  shape[0] = num_rows;
-  return values.new_zeros(shape).index_copy(0, rows, values);
+bool ascends(const at::Tensor& numbers) {
+  const at::Tensor contiguous = numbers.contiguous();
+  const auto* begin = contiguous.const_data_ptr<std::int64_t>();
+  return std::is_sorted(begin, begin + contiguous.numel());
+}
+
+/// Returns the version of a tensor's numbers, which changes with them.
+std::uint32_t version_of(const at::Tensor& numbers) {
+  return numbers.is_inference() ? 0 : static_cast<std::uint32_t>(numbers._version());
 }
 
 }  // namespace
@@ -29,18 +38,30 @@ MessageGraph::MessageGraph(Graph graph)
 
 at::Tensor MessageGraph::nodes(std::string_view set) const { return to_tensor(graph_.nodes(set)); }
 
-at::Tensor MessageGraph::edges(std::string_view relation) const { return to_tensor(graph_.edges(relation)); }
-
-const MessageGraph::EdgeEnds& MessageGraph::edge_ends() const {
-  if (!edge_ends_) {
-    const EdgeList list = graph_.all_edges();
-    edge_ends_ = EdgeEnds{to_tensor(list.sources), to_tensor(list.destinations)};
+at::Tensor MessageGraph::edges(std::string_view relation) const {
+  if (const auto kept = relations_.find(relation); kept != relations_.end()) {
+    if (version_of(kept->second.numbers) == kept->second.version) return kept->second.numbers;
+    relations_.erase(kept);
   }
-  return *edge_ends_;
+  const at::Tensor numbers = to_tensor(graph_.edges(relation));
+  const auto edges = std::make_shared<const EdgeSelection>(graph_, Rows::some(numbers.clone()));
+  relations_.emplace(relation, KeptRelation{numbers, version_of(numbers), edges});
+  return numbers;
 }
 
-EdgeBatch MessageGraph::batch_of(const Rows& edges) const {
-  return {ndata_, edata_, edges, edges.gather(edge_ends().sources), edges.gather(edge_ends().destinations)};
+const MessageGraph::Selection& MessageGraph::all_edges() const {
+  if (all_edges_ == nullptr) {
+    all_edges_ = std::make_shared<const EdgeSelection>(graph_, Rows::all(graph_.num_edges()));
+  }
+  return all_edges_;
+}
+
+MessageGraph::Selection MessageGraph::select(const std::optional<at::Tensor>& edges, std::string_view caller) const {
+  if (!edges) return all_edges();
+  for (const auto& [name, kept] : relations_) {
+    if (edges->is_same(kept.numbers) && version_of(kept.numbers) == kept.version) return kept.edges;
+  }
+  return std::make_shared<const EdgeSelection>(graph_, Rows::select(edata_, *edges, caller, "edges"));
 }
 
 template <class Change>
@@ -62,41 +83,61 @@ void MessageGraph::apply_nodes(const NodeFunction& function, const std::optional
 }
 
 void MessageGraph::apply_edges(const Message& function, const std::optional<at::Tensor>& edges) {
-  const Rows rows = Rows::select(edata_, edges, "apply_edges", "edges");
-  change_or_restore([&] { write(call(function, batch_of(rows), "apply_edges: the function"), rows, edata_); });
+  const Selection selected = select(edges, "apply_edges");
+  change_or_restore([&] {
+    const EdgeBatch batch(ndata_, edata_, *selected);
+    const auto* builtin = std::get_if<BuiltinMessage>(&function);
+    if (builtin == nullptr) {
+      write(call(std::get<EdgeFunction>(function), batch, "apply_edges: the function"), selected->rows(), edata_);
+      return;
+    }
+    const std::optional<BoundMessage> bound = bind(*builtin, ndata_, edata_, *selected);
+    selected->rows().write(edata_, builtin->out,
+                           bound ? write_messages(*bound, *selected) : compute_plain(*builtin, batch));
+  });
+}
+
+void MessageGraph::edge_softmax(std::string_view score, std::string_view out, const std::optional<at::Tensor>& edges) {
+  const Selection selected = select(edges, "edge_softmax");
+  change_or_restore([&] {
+    const at::Tensor& column = edata_.get(score);
+    const bool is_bf16 = column.scalar_type() == at::kBFloat16;
+    at::Tensor weight = is_bf16 ? column.to(at::kFloat) : column;
+    if (selected->numbers().defined()) weight = weight.index_select(0, selected->numbers());
+    weight = edgewise::edge_softmax(selected->relation(), weight);
+    if (selected->places().defined()) weight = at::zeros_like(weight).index_copy(0, selected->places(), weight);
+    selected->rows().write(edata_, out, is_bf16 ? weight.to(at::kBFloat16) : weight);
+  });
 }
 
 void MessageGraph::send_and_recv(const at::Tensor& edges, const std::vector<Message>& messages,
                                  const std::vector<Reduction>& reductions, const NodeFunction& node_function) {
-  check_distinct_numbers(edata_, edges, "send_and_recv", "edges");
-  const Rows rows = Rows::some(std::get<0>(at::sort(edges)));
+  Selection selected = select(edges, "send_and_recv");
+  if (!ascends(selected->rows().numbers())) selected = select(std::get<0>(at::sort(edges)), "send_and_recv");
   change_or_restore([&] {
-    const Received received = reduce("send_and_recv", rows, messages, reductions);
-    const bool are_all = received.nodes.size(0) == ndata_.num_rows();
-    finish("send_and_recv", are_all ? Rows::all(ndata_.num_rows()) : Rows::some(received.nodes), received.columns,
-           node_function);
+    Columns columns = reduce("send_and_recv", *selected, messages, reductions);
+    const at::Tensor& nodes = selected->mailboxes().nodes();
+    if (nodes.size(0) == ndata_.num_rows()) {
+      return finish("send_and_recv", Rows::all(ndata_.num_rows()), columns, node_function);
+    }
+    for (auto& [name, values] : columns) values = values.index_select(0, nodes);
+    finish("send_and_recv", Rows::some(nodes), columns, node_function);
   });
 }
 
 void MessageGraph::update_all(const std::vector<Message>& messages, const std::vector<Reduction>& reductions,
                               const NodeFunction& node_function) {
-  const Rows rows = Rows::all(edata_.num_rows());
   change_or_restore([&] {
-    Received received = reduce("update_all", rows, messages, reductions);
-    if (received.nodes.size(0) != ndata_.num_rows()) {
-      for (auto& [name, values] : received.columns) values = spread(values, received.nodes, ndata_.num_rows());
-    }
-    finish("update_all", Rows::all(ndata_.num_rows()), received.columns, node_function);
+    finish("update_all", Rows::all(ndata_.num_rows()), reduce("update_all", *all_edges(), messages, reductions),
+           node_function);
   });
 }
 
-MessageGraph::Received MessageGraph::reduce(std::string_view caller, const Rows& edges,
-                                            const std::vector<Message>& messages,
-                                            const std::vector<Reduction>& reductions) const {
-  const EdgeBatch batch = batch_of(edges);
-  const Columns sent = call_messages(messages, batch, caller);
-  const Mailboxes mailboxes(batch.destinations(), ndata_.num_rows());
-  return {mailboxes.nodes(), call_reductions(reductions, ndata_, sent, mailboxes, caller)};
+Columns MessageGraph::reduce(std::string_view caller, const EdgeSelection& edges, const std::vector<Message>& messages,
+                             const std::vector<Reduction>& reductions) const {
+  const EdgeSelection& ordered = need_mailboxes(reductions) ? edges.in_mailbox_order() : edges;
+  const SentMessages sent(messages, ndata_, edata_, ordered, caller);
+  return call_reductions(reductions, ndata_, sent, caller);
 }
 
 void MessageGraph::finish(std::string_view caller, const Rows& nodes, const Columns& reduced,
@@ -112,8 +153,9 @@ at::Tensor MessageGraph::filter_nodes(const NodePredicate& predicate, const std:
 }
 
 at::Tensor MessageGraph::filter_edges(const EdgePredicate& predicate, const std::optional<at::Tensor>& edges) const {
-  const Rows rows = Rows::select(edata_, edges, "filter_edges", "edges");
-  return rows.numbers().masked_select(call(predicate, batch_of(rows), "filter_edges: the predicate"));
+  const Selection selected = select(edges, "filter_edges");
+  const EdgeBatch batch(ndata_, edata_, *selected);
+  return selected->rows().numbers().masked_select(call(predicate, batch, "filter_edges: the predicate"));
 }
 
 }  // namespace edgewise

@@ -3,17 +3,23 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "edgewise/graph/graph.h"
+#include "edgewise/message/edge_selection.h"
 #include "edgewise/message/frame.h"
 #include "edgewise/message/functions.h"
 
 // Message passing in the terms of DGL's tutorial "Transformer as a Graph Neural Network" (docs/sources.md): functions
 // over batches of nodes and edges, messages along edges, reductions at destinations. Message passing defines fused
-// attention, which is faster. A call computes the nodes and edges that it selects, and copies each column of which it
+// attention, which is faster still. A call computes the nodes and edges that it selects, and copies each column of which it
 // writes a part. It throws Error, whose text begins with its name, for numbers, columns and results of functions that
 // do not fit.
 //
@@ -34,7 +40,10 @@ namespace edgewise {
 /// rows that are not written. Messages and reductions read the columns from before the call and are written together. A
 /// call that throws leaves all columns as they were before. Differentiable; results have the same bits in every run.
 ///
-/// The first call on edges takes O(edges) memory for their ends. Not thread-safe. Copies share columns until a write.
+/// Built-in messages with built-in reductions are one pass over the selected edges (functions.h). What a call derives
+/// from all edges or from edges() of a relation is kept; for other numbers, it takes O(nodes + selected edges · log).
+/// Functions of the user get their edges in the order of the selection, or, with a reduce function, in an order in
+/// which the messages of each node follow each other. Not thread-safe. Copies share columns until a write.
 class MessageGraph {
  public:
   explicit MessageGraph(Graph graph);
@@ -46,10 +55,15 @@ class MessageGraph {
   const Frame& edata() const { return edata_; }
 
   at::Tensor nodes(std::string_view set) const;       // int64 numbers of the nodes of a set
-  at::Tensor edges(std::string_view relation) const;  // int64 numbers of the edges of a relation
+  at::Tensor edges(std::string_view relation) const;  // int64 numbers of the edges of a relation, ascending
 
   void apply_nodes(const NodeFunction& function, const std::optional<at::Tensor>& nodes = std::nullopt);
   void apply_edges(const Message& function, const std::optional<at::Tensor>& edges = std::nullopt);
+
+  /// Writes to the edge column `out` the softmax of the edge column `score`, [E, …] in fp32, fp64 or bf16, over the
+  /// given edges into each destination, for each element of a row.
+  void edge_softmax(std::string_view score, std::string_view out,
+                    const std::optional<at::Tensor>& edges = std::nullopt);
 
   /// Sends every message along the given edges, in ascending order of their numbers, and reduces the messages at each
   /// destination. A node without messages keeps its values in existing columns and gets zeros in new columns. Calls a
@@ -67,31 +81,32 @@ class MessageGraph {
   at::Tensor filter_edges(const EdgePredicate& predicate, const std::optional<at::Tensor>& edges = std::nullopt) const;
 
  private:
-  struct EdgeEnds {
-    at::Tensor sources;       // [E] node numbers, in the order of the edges
-    at::Tensor destinations;  // [E]
-  };
-
   /// Calls `change`. If it throws, restores all columns, also those that a function of the user wrote.
   template <class Change>
   void change_or_restore(Change change);
 
-  const EdgeEnds& edge_ends() const;
-  EdgeBatch batch_of(const Rows& edges) const;
+  using Selection = std::shared_ptr<const EdgeSelection>;
+  const Selection& all_edges() const;
+  /// Selects edges by number, or all. Throws Error, with `caller` in the message, unless the numbers are distinct.
+  Selection select(const std::optional<at::Tensor>& edges, std::string_view caller) const;
 
-  struct Received {
-    at::Tensor nodes;  // the nodes that received a message, ascending
-    Columns columns;   // one row for each of `nodes`
-  };
-  Received reduce(std::string_view caller, const Rows& edges, const std::vector<Message>& messages,
-                  const std::vector<Reduction>& reductions) const;
+  /// Returns node columns [N, …].
+  Columns reduce(std::string_view caller, const EdgeSelection& edges, const std::vector<Message>& messages,
+                 const std::vector<Reduction>& reductions) const;
   /// Writes columns at `nodes`, and applies `node_function` to them unless it is empty.
   void finish(std::string_view caller, const Rows& nodes, const Columns& reduced, const NodeFunction& node_function);
 
   Graph graph_;
   Frame ndata_;
   Frame edata_;
-  mutable std::optional<EdgeEnds> edge_ends_;
+  /// The edges of a relation, whose numbers the user has.
+  struct KeptRelation {
+    at::Tensor numbers;
+    std::uint32_t version;  // changes when the user changes `numbers`
+    Selection edges;
+  };
+  mutable Selection all_edges_;
+  mutable std::map<std::string, KeptRelation, std::less<>> relations_;
 };
 
 }  // namespace edgewise

@@ -43,6 +43,7 @@ class Rows {
 
   const at::Tensor& numbers() const { return numbers_; }
   std::int64_t size() const { return numbers_.size(0); }
+  bool are_all() const { return are_all_; }
 
   /// Gathers the selected rows of a tensor that has one row for each row of the frame.
   at::Tensor gather(const at::Tensor& column) const;

@@ -18,7 +18,8 @@
 #include "edgewise/base/error.h"
 #include "edgewise/base/profile.h"
 #include "edgewise/kernels/attention/attention_plan.h"
-#include "edgewise/kernels/attention/edge_products.h"
+#include "edgewise/kernels/message/edge_products.h"
+#include "edgewise/kernels/message/edge_softmax.h"
 #include "edgewise/kernels/simd/instruction_set.h"
 #include "edgewise/ops/backend.h"
 #include "edgewise/ops/checks.h"
@@ -188,8 +189,9 @@ class Attend : public Operation {
 template <typename T>
 void clear_clamped_gradients(const Attention& attention, const AttentionTensors& tensors, at::Tensor& grad_score_EH) {
   const at::Tensor score_EH = at::empty_like(grad_score_EH);
-  kernels::edge_dot({attention.relation().view(), tensors.query_DHK.size(1), tensors.query_DHK.size(2)},
-                    tensors.query_DHK.const_data_ptr<T>(), tensors.key_SHK.const_data_ptr<T>(), score_EH.data_ptr<T>());
+  kernels::edge_dot(
+      {attention.relation().derive<kernels::EdgeOrders>(), tensors.query_DHK.size(1), tensors.query_DHK.size(2)},
+      tensors.query_DHK.const_data_ptr<T>(), tensors.key_SHK.const_data_ptr<T>(), score_EH.data_ptr<T>());
   grad_score_EH.masked_fill_((score_EH * attention.scale).abs_() > attention.clamp, 0);
 }
 
@@ -227,9 +229,9 @@ class ComputeWeights : public Operation {
     const at::Tensor grad_key_SHK = at::empty_like(tensors.key_SHK);
     with_float_or_double(tensors.query_DHK, [&](auto zero) {
       using T = decltype(zero);
-      const kernels::EdgeShape shape = {attention_.relation().view(), tensors.query_DHK.size(1),
+      const kernels::EdgeShape shape = {attention_.relation().derive<kernels::EdgeOrders>(), tensors.query_DHK.size(1),
                                         tensors.query_DHK.size(2)};
-      kernels::edge_softmax_backward(shape.relation, shape.num_heads, saved[3].const_data_ptr<T>(),
+      kernels::edge_softmax_backward(attention_.relation().view(), shape.num_heads, saved[3].const_data_ptr<T>(),
                                      grad_weight_EH.const_data_ptr<T>(), grad_bias_EH.data_ptr<T>());
       at::Tensor grad_score_EH = grad_bias_EH * attention_.scale;
       if (std::isfinite(attention_.clamp)) clear_clamped_gradients<T>(attention_, tensors, grad_score_EH);

@@ -2,14 +2,17 @@
 #include "edgewise/ops/edge_softmax.h"
 
 #include <ATen/TensorOperators.h>
-#include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
+#include <c10/core/GradMode.h>
+
+#include <vector>
 
 #include "edgewise/base/error.h"
-#include "edgewise/kernels/attention/edge_products.h"
+#include "edgewise/kernels/message/edge_softmax.h"
 #include "edgewise/ops/backend.h"
 #include "edgewise/ops/checks.h"
 #include "edgewise/ops/edge_index.h"
+#include "edgewise/ops/edge_sum.h"
 #include "edgewise/ops/operation.h"
 
 namespace edgewise {
@@ -39,8 +42,8 @@ class EdgeSoftmax : public Operation {
   }
 
   Tensors backward(const BackwardPass& pass) override {
-    check_differentiated_once("edge_softmax");
     const at::Tensor& weight_EH = pass.saved[0];
+    if (c10::GradMode::is_enabled()) return {differentiable_gradient(weight_EH, pass.grad_outputs[0])};
     const at::Tensor grad_weight_EH = pass.grad_outputs[0].contiguous();
     const at::Tensor grad_score_EH = at::empty_like(weight_EH);
     with_float_or_double(weight_EH, [&](auto zero) {
@@ -52,49 +55,17 @@ class EdgeSoftmax : public Operation {
   }
 
  private:
-  Relation relation_;
-};
-
-/// Inputs: weight_EH, value_SHV.
-class Aggregate : public Operation {
- public:
-  explicit Aggregate(const Relation& relation) : relation_(relation) {}
-
-  Tensors forward(const Tensors& inputs, Tensors& saved) override {
-    const at::Tensor weight_EH = inputs[0].contiguous();
-    const at::Tensor value_SHV = inputs[1].contiguous();
-    at::Tensor out_DHV =
-        at::empty({relation_.num_destinations(), value_SHV.size(1), value_SHV.size(2)}, value_SHV.options());
-    with_float_or_double(value_SHV, [&](auto zero) {
-      using T = decltype(zero);
-      kernels::sum_at_destinations(edge_shape(value_SHV), weight_EH.const_data_ptr<T>(), value_SHV.const_data_ptr<T>(),
-                                   out_DHV.data_ptr<T>());
-    });
-    saved = {weight_EH, value_SHV};
-    return {out_DHV};
-  }
-
-  Tensors backward(const BackwardPass& pass) override {
-    check_differentiated_once("aggregate");
-    const at::Tensor& weight_EH = pass.saved[0];
-    const at::Tensor& value_SHV = pass.saved[1];
-    const at::Tensor grad_out_DHV = pass.grad_outputs[0].contiguous();
-    const at::Tensor grad_weight_EH = at::empty_like(weight_EH);
-    const at::Tensor grad_value_SHV = at::empty_like(value_SHV);
-    with_float_or_double(value_SHV, [&](auto zero) {
-      using T = decltype(zero);
-      const auto shape = edge_shape(value_SHV);
-      kernels::edge_dot(shape, grad_out_DHV.const_data_ptr<T>(), value_SHV.const_data_ptr<T>(),
-                        grad_weight_EH.data_ptr<T>());
-      kernels::sum_at_sources(shape, weight_EH.const_data_ptr<T>(), grad_out_DHV.const_data_ptr<T>(),
-                              grad_value_SHV.data_ptr<T>());
-    });
-    return {grad_weight_EH, grad_value_SHV};
-  }
-
- private:
-  kernels::EdgeShape edge_shape(const at::Tensor& value_SHV) const {
-    return {relation_.view(), value_SHV.size(1), value_SHV.size(2)};
+  /// Computes the gradient of the scores by operations that have gradients themselves.
+  at::Tensor differentiable_gradient(const at::Tensor& weight_EH, const at::Tensor& grad_weight_EH) const {
+    const std::vector<std::int64_t> row = weight_EH.sizes().slice(1).vec();
+    const MessageOperand weight = {weight_EH, RowsOf::kEdges};
+    const at::Tensor mean_gradient_DH =
+        edge_sum(relation_,
+                 {{MessageOperator::kMultiply, weight, {grad_weight_EH, RowsOf::kEdges}}, RowsOf::kDestinations, row});
+    const at::Tensor common_EH = edge_sum(
+        relation_,
+        {{MessageOperator::kMultiply, weight, {mean_gradient_DH, RowsOf::kDestinations}}, RowsOf::kEdges, row});
+    return weight_EH * grad_weight_EH - common_EH;
   }
 
   Relation relation_;
@@ -146,7 +117,12 @@ at::Tensor aggregate(const Relation& relation, const at::Tensor& weight_EH, cons
   check_same_heads("aggregate", "value", value_SHV, "weight", weight_EH);
   if (backend_of(value_SHV, /*has_gpu_kernel=*/false) == Backend::kDefinition)
     return aggregate_plain(relation, weight_EH, value_SHV);
-  return apply_one<Aggregate>({weight_EH, value_SHV.to(weight_EH.scalar_type())}, relation).to(value_SHV.scalar_type());
+  const MessageOperand value = {value_SHV.to(weight_EH.scalar_type()), RowsOf::kSources};
+  const MessageOperand weight = {weight_EH.unsqueeze(-1), RowsOf::kEdges};
+  return edge_sum(
+             relation,
+             {{MessageOperator::kMultiply, value, weight}, RowsOf::kDestinations, value_SHV.sizes().slice(1).vec()})
+      .to(value_SHV.scalar_type());
 }
 
 }  // namespace edgewise

@@ -9,7 +9,7 @@ namespace edgewise {
 
 /// Returns the softmax of the scores over the edges into each destination, for each head. Scores and result are [E, H],
 /// or [E, …], in the order of the relation's edges. Subtracts each row's maximum, so exp() never overflows.
-/// Differentiable.
+/// Differentiable any number of times.
 at::Tensor edge_softmax(const Relation& relation, const at::Tensor& score_EH);
 
 /// Returns the scores of additive attention (Bahdanau et al. 2015), also called MLP attention, for each edge from s to
@@ -24,7 +24,7 @@ at::Tensor additive_scores(const Relation& relation, const at::Tensor& query_DHK
 
 /// Returns out[d] = sum over the edges into d of weight[e] * value[s], [D, H, V], for weights [E, H], in the type of
 /// the values: fp32, fp64 or bf16. Weights are fp64 if the values are, else fp32, and so are the sums. Differentiable
-/// in weight and value. Destinations without edges get zeros. Takes O(nodes) memory besides the weights.
+/// any number of times. Destinations without edges get zeros. Takes O(nodes) memory besides the weights.
 at::Tensor aggregate(const Relation& relation, const at::Tensor& weight_EH, const at::Tensor& value_SHV);
 
 /// Define edge_softmax() and aggregate() in plain ATen, over lists of edges; autograd derives their gradients.

@@ -5,7 +5,8 @@
 #include <string_view>
 
 #include "edgewise/kernels/attention/attention_plan.h"
-#include "edgewise/kernels/attention/edge_products.h"
+#include "edgewise/kernels/message/edge_products.h"
+#include "edgewise/kernels/message/edge_softmax.h"
 #include "operations.h"
 #include "relations.h"
 
@@ -109,8 +110,8 @@ std::tuple<Tensor, Tensor, Tensor> attention_weights_backward(const Tensor& grad
   const Tensor grad_score = allocate_like(w);
   with_float_or_double(kName, q, [&](auto zero) {
     using T = decltype(zero);
-    const kernels::EdgeShape shape = {relation.view(), q.size(1), q.size(2)};
-    kernels::edge_softmax_backward(shape.relation, shape.num_heads, data_of<T>(w), data_of<T>(grad),
+    const kernels::EdgeShape shape = {relation.derive<kernels::EdgeOrders>(), q.size(1), q.size(2)};
+    kernels::edge_softmax_backward(relation.view(), shape.num_heads, data_of<T>(w), data_of<T>(grad),
                                    data_of<T>(grad_bias));
     differentiate_scale<T>(shape, q, k, scale, clamp, grad_bias, grad_score);
     kernels::sum_at_destinations(shape, data_of<T>(grad_score), data_of<T>(k), data_of<T>(grad_query));
@@ -157,8 +158,8 @@ Tensor aggregate(const Tensor& weight, const Tensor& value, const Tensor& row_be
   const Tensor out = allocate({relation.num_destinations(), v.size(1), v.size(2)}, v.scalar_type());
   with_float_or_double(kName, v, [&](auto zero) {
     using T = decltype(zero);
-    kernels::sum_at_destinations({relation.view(), v.size(1), v.size(2)}, data_of<T>(w), data_of<T>(v),
-                                 data_of<T>(out));
+    kernels::sum_at_destinations({relation.derive<kernels::EdgeOrders>(), v.size(1), v.size(2)}, data_of<T>(w),
+                                 data_of<T>(v), data_of<T>(out));
   });
   return out;
 }
@@ -176,7 +177,7 @@ std::tuple<Tensor, Tensor> aggregate_backward(const Tensor& grad_out, const Tens
   const Tensor grad_value = allocate_like(v);
   with_float_or_double(kName, v, [&](auto zero) {
     using T = decltype(zero);
-    const kernels::EdgeShape shape = {relation.view(), v.size(1), v.size(2)};
+    const kernels::EdgeShape shape = {relation.derive<kernels::EdgeOrders>(), v.size(1), v.size(2)};
     kernels::edge_dot(shape, data_of<T>(grad), data_of<T>(v), data_of<T>(grad_weight));
     kernels::sum_at_sources(shape, data_of<T>(w), data_of<T>(grad), data_of<T>(grad_value));
   });

@@ -30,6 +30,18 @@ STABLE_TORCH_LIBRARY(edgewise, library) {
   library.def(
       "aggregate_backward(Tensor grad_out, Tensor weight, Tensor value, Tensor row_begin, Tensor sources, "
       "Tensor handle) -> (Tensor, Tensor)");
+  library.def(
+      "edge_sum(Tensor left, Tensor? right, Tensor? left_numbers, Tensor? right_numbers, Tensor? numbers, "
+      "Tensor row_begin, Tensor sources, Tensor handle, SymInt num_sources, int op, int left_rows, int right_rows, "
+      "int rows_of, SymInt num_rows, SymInt[] row_shape) -> Tensor");
+  library.def(
+      "edge_extremum(Tensor left, Tensor? right, Tensor? left_numbers, Tensor? right_numbers, Tensor row_begin, "
+      "Tensor sources, Tensor handle, SymInt num_sources, int op, int left_rows, int right_rows, bool is_maximum, "
+      "bool needs_entries, SymInt[] row_shape) -> (Tensor, Tensor)");
+  library.def(
+      "edge_extremum_backward(Tensor grad_out, Tensor entry, Tensor left, Tensor? right, Tensor? left_numbers, "
+      "Tensor? right_numbers, Tensor row_begin, Tensor sources, Tensor handle, SymInt num_sources, int op, "
+      "int left_rows, int right_rows) -> (Tensor, Tensor)");
   library.def("keep_relation(Tensor row_begin, Tensor sources, int num_sources) -> (int, int)");
   library.def("forget_relation(int number) -> ()");
   library.def("num_kept_relations() -> int");
@@ -44,6 +56,9 @@ STABLE_TORCH_LIBRARY_IMPL(edgewise, CPU, library) {
   library.impl("edge_softmax_backward", TORCH_BOX(&operations::edge_softmax_backward));
   library.impl("aggregate", TORCH_BOX(&operations::aggregate));
   library.impl("aggregate_backward", TORCH_BOX(&operations::aggregate_backward));
+  library.impl("edge_sum", TORCH_BOX(&operations::edge_sum));
+  library.impl("edge_extremum", TORCH_BOX(&operations::edge_extremum));
+  library.impl("edge_extremum_backward", TORCH_BOX(&operations::edge_extremum_backward));
   library.impl("keep_relation", TORCH_BOX(&operations::keep_relation));
 }
 

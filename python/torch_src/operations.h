@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <tuple>
+#include <vector>
 
 #include "tensors.h"
 
@@ -55,5 +56,34 @@ Tensor aggregate(const Tensor& weight, const Tensor& value, const Tensor& row_be
 /// Returns the gradients of weight and value.
 std::tuple<Tensor, Tensor> aggregate_backward(const Tensor& grad_out, const Tensor& weight, const Tensor& value,
                                               const Tensor& row_begin, const Tensor& sources, const Tensor& handle);
+
+// Messages (kernels/message/edge_sum.h). `op` is 0 for the left operand, 1 for the sum, 2 for the difference, 3 for the
+// product, 4 for the quotient. `left_rows`, `right_rows` and `rows_of` say whose rows a tensor has: 0 sources,
+// 1 destinations, 2 edges. `…numbers` have the row of each edge of the relation in a tensor of edges, int64 [E].
+
+/// Returns the sums of messages over the edges of each source or destination, or the messages of edges: [num_rows, …].
+/// With `numbers`, rows of no edge are zeros.
+Tensor edge_sum(const Tensor& left, const std::optional<Tensor>& right, const std::optional<Tensor>& left_numbers,
+                const std::optional<Tensor>& right_numbers, const std::optional<Tensor>& numbers,
+                const Tensor& row_begin, const Tensor& sources, const Tensor& handle, std::int64_t num_sources,
+                std::int64_t op, std::int64_t left_rows, std::int64_t right_rows, std::int64_t rows_of,
+                std::int64_t num_rows, std::vector<std::int64_t> row_shape);
+
+/// Returns the largest or smallest messages at each destination, and the entry of the row that has each, int32, one
+/// after the other; none unless `needs_entries`.
+std::tuple<Tensor, Tensor> edge_extremum(const Tensor& left, const std::optional<Tensor>& right,
+                                         const std::optional<Tensor>& left_numbers,
+                                         const std::optional<Tensor>& right_numbers, const Tensor& row_begin,
+                                         const Tensor& sources, const Tensor& handle, std::int64_t num_sources,
+                                         std::int64_t op, std::int64_t left_rows, std::int64_t right_rows,
+                                         bool is_maximum, bool needs_entries, std::vector<std::int64_t> row_shape);
+
+/// Returns the gradients of left and right, in float64 for float64, else in float32.
+std::tuple<Tensor, Tensor> edge_extremum_backward(const Tensor& grad_out, const Tensor& entry, const Tensor& left,
+                                                  const std::optional<Tensor>& right,
+                                                  const std::optional<Tensor>& left_numbers,
+                                                  const std::optional<Tensor>& right_numbers, const Tensor& row_begin,
+                                                  const Tensor& sources, const Tensor& handle, std::int64_t num_sources,
+                                                  std::int64_t op, std::int64_t left_rows, std::int64_t right_rows);
 
 }  // namespace edgewise::torch_operations

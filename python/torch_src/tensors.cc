@@ -10,7 +10,7 @@
 namespace edgewise::torch_operations {
 namespace {
 
-constexpr std::size_t kMaxDimensions = 3;
+constexpr std::size_t kMaxDimensions = 16;
 
 std::int32_t number_of(ScalarType type) {
   switch (type) {
@@ -18,6 +18,8 @@ std::int32_t number_of(ScalarType type) {
       return aoti_torch_dtype_float64();
     case ScalarType::BFloat16:
       return aoti_torch_dtype_bfloat16();
+    case ScalarType::Int:
+      return aoti_torch_dtype_int32();
     default:
       return aoti_torch_dtype_float32();
   }

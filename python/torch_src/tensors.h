@@ -66,7 +66,7 @@ inline ScalarType accumulator_type(const Tensor& tensor) {
 // torch::stable has functions like these, but looks up an operation of torch by its name in each call. These lookups
 // would take as long as attention over a short sentence.
 
-/// Allocates an uninitialised contiguous tensor of float, double or BFloat16 on the CPU.
+/// Allocates an uninitialised contiguous tensor of float, double, BFloat16 or int32 on the CPU.
 Tensor allocate(torch::headeronly::IntHeaderOnlyArrayRef sizes, ScalarType type);
 
 /// Allocates an uninitialised contiguous tensor with the shape and the type of another.

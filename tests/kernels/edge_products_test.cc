@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/kernels/attention/edge_products.h"
+#include "edgewise/kernels/message/edge_products.h"
 
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <vector>
 
 #include "edgewise/base/random.h"
@@ -46,7 +45,8 @@ TYPED_TEST_SUITE(EdgeProducts, ElementTypes);
 TYPED_TEST(EdgeProducts, ProductsAndSumsMatchTheirDefinitions) {
   for (const auto& [name, relation] : large_relation_zoo()) {
     SCOPED_TRACE(name);
-    const EdgeShape shape = {relation.view(), kHeads, kSize};
+    const EdgeOrders lists(relation.view());
+    const EdgeShape shape = {lists, kHeads, kSize};
     const auto destination = normal<TypeParam>(relation.num_destinations() * kHeads * kSize, 1);
     const auto source = normal<TypeParam>(relation.num_sources() * kHeads * kSize, 2);
     const auto weight = normal<TypeParam>(relation.num_edges() * kHeads, 3);
@@ -71,36 +71,12 @@ TYPED_TEST(EdgeProducts, ProductsAndSumsMatchTheirDefinitions) {
   }
 }
 
-TYPED_TEST(EdgeProducts, SoftmaxAndItsGradientMatchTheirDefinitions) {
-  for (const auto& [name, relation] : large_relation_zoo()) {
-    SCOPED_TRACE(name);
-    const auto score = normal<TypeParam>(relation.num_edges() * kHeads, 1);
-    const auto gradient = normal<TypeParam>(relation.num_edges() * kHeads, 2);
-    const std::int64_t rows = relation.num_destinations() * kHeads;
-    std::vector<double> total(rows), mean_gradient(rows), weight(score.size()), grad_score(score.size());
-    for_all(relation, [&](std::int64_t e, std::int64_t d, std::int64_t) { total[d] += std::exp(score[e]); });
-    for_all(relation, [&](std::int64_t e, std::int64_t d, std::int64_t) {
-      weight[e] = std::exp(score[e]) / total[d];
-      mean_gradient[d] += weight[e] * gradient[e];
-    });
-    for_all(relation, [&](std::int64_t e, std::int64_t d, std::int64_t) {
-      grad_score[e] = weight[e] * (gradient[e] - mean_gradient[d]);
-    });
-
-    auto actual_weight = not_written<TypeParam>(score.size()), actual_gradient = not_written<TypeParam>(score.size());
-    edge_softmax(relation.view(), kHeads, score.data(), actual_weight.data());
-    edge_softmax_backward(relation.view(), kHeads, actual_weight.data(), gradient.data(), actual_gradient.data());
-
-    expect_near(actual_weight, weight, "weights");
-    expect_near(actual_gradient, grad_score, "gradients");
-  }
-}
-
 TYPED_TEST(EdgeProducts, SumsHaveTheSameBitsForAnyNumberOfThreads) {
   const int threads_before = num_threads();
   const std::vector<Relation> sentences = {complete(30), causal(50), complete(20)};
   const Relation relation = join(sentences);
-  const EdgeShape shape = {relation.view(), kHeads, kSize};
+  const EdgeOrders lists(relation.view());
+  const EdgeShape shape = {lists, kHeads, kSize};
   const auto destination = normal<TypeParam>(relation.num_destinations() * kHeads * kSize, 1);
   const auto weight = normal<TypeParam>(relation.num_edges() * kHeads, 3);
   auto sums = [&](int threads) {

@@ -175,13 +175,13 @@ TEST_F(MessageErrors, NameTheTypeOfAMessageThatCannotBeAveraged) {
 
 TEST_F(MessageErrors, NameAnUnknownBuiltInKind) {
   EXPECT_EQ(error_of([&] {
-              g.apply_edges(BuiltinMessage{static_cast<BuiltinMessage::Kind>(7), "x", "y", "m"});
+              g.apply_edges(BuiltinMessage{static_cast<BuiltinMessage::Kind>(7), {}, {}, "m"});
             }),
-            "BuiltinMessage: kind is 7, needs one of the five that there are");
+            "BuiltinMessage: kind is 7, needs one of the six that there are");
   EXPECT_EQ(error_of([&] {
               g.update_all({copy_u("x", "m")}, {BuiltinReduction{static_cast<BuiltinReduction::Kind>(7), "m", "z"}});
             }),
-            "BuiltinReduction: kind is 7, needs one of the three that there are");
+            "BuiltinReduction: kind is 7, needs one of the four that there are");
 }
 
 TEST_F(MessageErrors, NameTheTypeAndShapeOfAColumnThatIsPartlyWritten) {

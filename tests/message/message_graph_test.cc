@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/message/message_graph.h"
 
+#include <algorithm>
 #include <set>
 
+#include "edgewise/message/builtins.h"
 #include "tests/message/support.h"
 
 namespace edgewise {
@@ -21,6 +23,11 @@ at::Tensor compute_on_each_edge(const MessageGraph& g, const Value& value, at::I
   return result;
 }
 
+/// Returns the tolerance for the sum of a few numbers of which `values` are computed.
+double relative_to(const at::Tensor& values) {
+  return values.numel() == 0 ? 0 : 1e-14 * std::max(1.0, values.abs().max().item<double>());
+}
+
 struct MessageCase {
   std::string name;
   BuiltinMessage message;
@@ -29,39 +36,65 @@ struct MessageCase {
       value;
 };
 
+using MakeMessage = BuiltinMessage (*)(std::string, std::string, std::string);
+
+struct NamedMessage {
+  std::string name;  // such as "u_mul_e"
+  MakeMessage make;
+};
+
+std::vector<NamedMessage> messages_of_two_columns() {
+  return {{"u_add_v", u_add_v}, {"u_add_e", u_add_e}, {"v_add_u", v_add_u}, {"v_add_e", v_add_e}, {"e_add_u", e_add_u},
+          {"e_add_v", e_add_v}, {"u_sub_v", u_sub_v}, {"u_sub_e", u_sub_e}, {"v_sub_u", v_sub_u}, {"v_sub_e", v_sub_e},
+          {"e_sub_u", e_sub_u}, {"e_sub_v", e_sub_v}, {"u_mul_v", u_mul_v}, {"u_mul_e", u_mul_e}, {"v_mul_u", v_mul_u},
+          {"v_mul_e", v_mul_e}, {"e_mul_u", e_mul_u}, {"e_mul_v", e_mul_v}, {"u_div_v", u_div_v}, {"u_div_e", u_div_e},
+          {"v_div_u", v_div_u}, {"v_div_e", v_div_e}, {"e_div_u", e_div_u}, {"e_div_v", e_div_v}, {"u_dot_v", u_dot_v},
+          {"u_dot_e", u_dot_e}, {"v_dot_u", v_dot_u}, {"v_dot_e", v_dot_e}, {"e_dot_u", e_dot_u}, {"e_dot_v", e_dot_v}};
+}
+
+/// Returns all built-in messages. The column of the sources is k, that of the destinations q, and that of the edges
+/// score, or for a dot product wide.
 std::vector<MessageCase> builtin_messages() {
-  const auto node = [](const MessageGraph& g, const char* name, std::int64_t i) { return g.ndata().get(name)[i]; };
-  const auto score = [](const MessageGraph& g, std::int64_t i) { return g.edata().get("score")[i]; };
-  return {
-      {"u_mul_e",
-       u_mul_e("v", "score", "m"),
-       {kHeads, kHeadSize},
-       [=](const auto& g, auto source, auto, auto edge) { return node(g, "v", source) * score(g, edge); }},
-      {"u_add_v",
-       u_add_v("k", "q", "m"),
-       {kHeads, kHeadSize},
-       [=](const auto& g, auto source, auto destination, auto) {
-         return node(g, "k", source) + node(g, "q", destination);
-       }},
-      {"u_dot_v",
-       u_dot_v("k", "q", "m"),
-       {kHeads, 1},
-       [=](const auto& g, auto source, auto destination, auto) {
-         const at::Tensor k_HK = node(g, "k", source);
-         const at::Tensor q_HK = node(g, "q", destination);
-         at::Tensor dot_H1 = at::zeros({kHeads, 1}, at::kDouble);
-         for (std::int64_t head = 0; head < kHeads; ++head) dot_H1[head][0] = k_HK[head].dot(q_HK[head]);
-         return dot_H1;
-       }},
+  const auto row = [](const MessageGraph& g, char letter, const char* edge_column, auto source, auto destination,
+                      auto edge) {
+    if (letter == 'e') return g.edata().get(edge_column)[edge];
+    return letter == 'u' ? g.ndata().get("k")[source] : g.ndata().get("q")[destination];
+  };
+  std::vector<MessageCase> cases = {
       {"copy_u",
-       copy_u("v", "m"),
+       copy_u("k", "m"),
        {kHeads, kHeadSize},
-       [=](const auto& g, auto source, auto, auto) { return node(g, "v", source); }},
+       [=](const auto& g, auto... ends) { return row(g, 'u', "score", ends...); }},
       {"copy_e",
        copy_e("score", "m"),
        {kHeads, 1},
-       [=](const auto& g, auto, auto, auto edge) { return score(g, edge); }},
+       [=](const auto& g, auto... ends) { return row(g, 'e', "score", ends...); }},
   };
+  for (const NamedMessage& message : messages_of_two_columns()) {
+    const std::string op = message.name.substr(2, 3);
+    const char* edge_column = op == "dot" ? "wide" : "score";
+    const auto column = [&](char letter) { return letter == 'e' ? edge_column : letter == 'u' ? "k" : "q"; };
+    cases.push_back({message.name,
+                     message.make(column(message.name.front()), column(message.name.back()), "m"),
+                     {kHeads, op == "dot" ? 1 : kHeadSize},
+                     [=](const auto& g, auto... ends) -> at::Tensor {
+                       const at::Tensor left = row(g, message.name.front(), edge_column, ends...);
+                       const at::Tensor right = row(g, message.name.back(), edge_column, ends...);
+                       if (op == "add") return left + right;
+                       if (op == "sub") return left - right;
+                       if (op == "mul") return left * right;
+                       return op == "div" ? left / right : (left * right).sum(-1, /*keepdim=*/true);
+                     }});
+  }
+  return cases;
+}
+
+TEST(BuiltinMessages, HaveTheNamesOfTheirFunctions) {
+  for (const NamedMessage& message : messages_of_two_columns()) {
+    EXPECT_EQ(builtin_name(message.make("a", "b", "m")), message.name);
+  }
+  EXPECT_EQ(builtin_name(copy_u("a", "m")), "copy_u");
+  EXPECT_EQ(builtin_name(copy_e("a", "m")), "copy_e");
 }
 
 TEST(ApplyEdges, WritesEachBuiltInMessageOnEveryEdge) {
@@ -69,11 +102,17 @@ TEST(ApplyEdges, WritesEachBuiltInMessageOnEveryEdge) {
     for (const MessageCase& c : builtin_messages()) {
       SCOPED_TRACE(named.name + ", " + c.name);
       MessageGraph g = with_columns(named.graph);
-      const auto value = [&](auto... ends) { return c.value(g, ends...); };
+      g.edata().set("wide", random({named.graph.num_edges(), kHeads, kHeadSize}));
+      const at::Tensor expected = compute_on_each_edge(
+          g, [&](auto... ends) { return c.value(g, ends...); }, c.row_shape);
+      const at::Tensor half = half_of(named.graph.num_edges()).flip(0);
 
       g.apply_edges(c.message);
+      expect_near(g.edata().get("m"), expected, relative_to(expected));
 
-      expect_near(g.edata().get("m"), compute_on_each_edge(g, value, c.row_shape), 1e-14);
+      g.edata().erase("m");
+      g.apply_edges(c.message, half);
+      expect_near(g.edata().get("m").index_select(0, half), expected.index_select(0, half), relative_to(expected));
     }
   }
 }
@@ -174,6 +213,12 @@ std::vector<ReductionCase> builtin_reductions() {
          for (const at::Tensor& message : messages) maximum = at::maximum(maximum, message);
          return maximum;
        }},
+      {"min", min("m", "out"),
+       [](const auto& messages) {
+         at::Tensor minimum = messages.front();
+         for (const at::Tensor& message : messages) minimum = at::minimum(minimum, message);
+         return minimum;
+       }},
   };
 }
 
@@ -222,6 +267,80 @@ TEST(UpdateAll, GivesZerosToNodesWithoutInEdges) {
       expect_near(g.ndata().get("out"), reduce_by_loops(g, all, zeros, c.value), 1e-14);
     }
   }
+}
+
+TEST(SendAndRecv, ReducesEachBuiltInMessageAsItReducesTheMessagesOfAFunction) {
+  for (const NamedGraph& named : graph_zoo()) {
+    for (const MessageCase& c : builtin_messages()) {
+      SCOPED_TRACE(named.name + ", " + c.name);
+      MessageGraph g = with_columns(named.graph);
+      g.edata().set("wide", random({named.graph.num_edges(), kHeads, kHeadSize}));
+      const at::Tensor edges = named.graph.num_edges() % 2 == 0 ? half_of(named.graph.num_edges())
+                                                                : at::arange(named.graph.num_edges(), at::kLong);
+      const std::vector<Reduction> reductions = {sum("m", "sum"), mean("m", "mean"), max("m", "max"), min("m", "min")};
+      MessageGraph plain = g;
+      plain.apply_edges(c.message);
+      const EdgeFunction copy = [](const EdgeBatch& batch) { return Columns{{"m", batch.data("m")}}; };
+
+      g.send_and_recv(edges, {c.message}, reductions);
+      plain.send_and_recv(edges, {copy}, reductions);
+
+      for (const char* name : {"sum", "mean", "max", "min"}) {
+        const at::Tensor expected = plain.ndata().get(name);
+        expect_near(g.ndata().get(name), expected, 10 * relative_to(expected));
+      }
+    }
+  }
+}
+
+TEST(SendAndRecv, TakesTheNumbersOfARelationThatTheUserChanged) {
+  MessageGraph g{make_pair_graph({2, 2})};  // ed 4-7: encoder 0, 1 to decoder 2, 3
+  g.ndata().set("x", at::tensor({1.0, 2.0, 3.0, 4.0}, at::kDouble));
+  at::Tensor edges = g.edges(kEncoderDecoder);
+  edges[3] = 0;
+
+  g.send_and_recv(edges, {copy_u("x", "m")}, {sum("m", "out")});
+
+  expect_equal(g.ndata().get("out"), at::tensor({1.0, 0.0, 3.0, 1.0}, at::kDouble));
+  expect_equal(g.edges(kEncoderDecoder), numbers({4, 5, 6, 7}));
+}
+
+TEST(EdgeSoftmax, DividesTheExponentialsOfTheGivenEdgesByTheirSums) {
+  for (const NamedGraph& named : graph_zoo()) {
+    SCOPED_TRACE(named.name);
+    const std::int64_t num_edges = named.graph.num_edges();
+    for (const at::Tensor& edges : {at::arange(num_edges, at::kLong), half_of(num_edges).flip(0)}) {
+      MessageGraph g = with_columns(named.graph);
+      g.edge_softmax("score", "weight", edges);
+      g.apply_edges([](const EdgeBatch& batch) { return Columns{{"exp", batch.data("score").exp()}}; }, edges);
+      g.send_and_recv(edges, {copy_e("exp", "m")}, {sum("m", "z")});
+      g.apply_edges(e_div_v("exp", "z", "expected"), edges);
+
+      expect_near(g.edata().get("weight"), g.edata().get("expected"), 1e-14);
+    }
+  }
+}
+
+TEST(EdgeBatch, GathersAColumnOnce) {
+  MessageGraph g = with_columns(Graph(causal(4)));
+  g.apply_edges([](const EdgeBatch& edges) {
+    EXPECT_TRUE(edges.source("k").is_same(edges.source("k")));
+    EXPECT_TRUE(edges.destination("q").is_same(edges.destination("q")));
+    return Columns{};
+  });
+}
+
+TEST(SendAndRecv, GivesMailboxesWithoutACopy) {
+  MessageGraph g = with_columns(Graph(causal(4)));
+  at::Tensor sent;
+  g.update_all({[&](const EdgeBatch& edges) {
+                 sent = edges.source("k");
+                 return Columns{{"m", sent}};
+               }},
+               {[&](const NodeBatch& nodes) {
+                 EXPECT_TRUE(nodes.mailbox("m").is_alias_of(sent));
+                 return Columns{};
+               }});
 }
 
 TEST(SendAndRecv, CallsAReduceFunctionOnceForEachInDegree) {

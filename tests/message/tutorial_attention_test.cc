@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <ATen/Parallel.h>
 
+#include "edgewise/message/builtins.h"
 #include "tests/message/support.h"
 #include "tests/support/gradient_check.h"
 
@@ -82,12 +83,13 @@ TEST(UpdateAll, HasGradientsThatMatchFiniteDifferences) {
   at::manual_seed(3);
   const std::vector<at::Tensor> inputs = {random({7, kHeads, kHeadSize}), random({7, kHeads, kHeadSize}),
                                           random({6, kHeads, 1}), random({7, kHeads, kHeadSize})};
-  const std::vector<BuiltinMessage> messages = {u_mul_e("k", "score", "m"), u_add_v("k", "q", "m"),
-                                                u_dot_v("k", "q", "m"), copy_u("k", "m"), copy_e("score", "m")};
+  const std::vector<BuiltinMessage> messages = {
+      u_mul_e("k", "score", "m"), u_add_v("k", "q", "m"),     u_sub_v("k", "q", "m"),
+      v_div_u("q", "k", "m"),     e_div_u("score", "k", "m"), v_mul_e("q", "score", "m"),
+      u_dot_v("k", "q", "m"),     copy_u("k", "m"),           copy_e("score", "m")};
   for (const BuiltinMessage& message : messages) {
-    for (const BuiltinReduction& reduction : {sum("m", "out"), mean("m", "out"), max("m", "out")}) {
-      SCOPED_TRACE(
-          fmt::format("message {}, reduction {}", static_cast<int>(message.kind), static_cast<int>(reduction.kind)));
+    for (const BuiltinReduction& reduction : {sum("m", "out"), mean("m", "out"), max("m", "out"), min("m", "out")}) {
+      SCOPED_TRACE(fmt::format("{}, reduction {}", builtin_name(message), static_cast<int>(reduction.kind)));
       expect_gradients_match(
           [&](const std::vector<at::Tensor>& x) {
             MessageGraph g(graph);
