@@ -10,6 +10,7 @@
 
 #include "edgewise/graph/relation.h"
 #include "edgewise/ops/dropout.h"
+#include "edgewise/ops/score.h"
 
 // Shapes: D = destination nodes, S = source nodes, E = edges, H = heads, K = head size, V = size of a head's value.
 namespace edgewise {
@@ -31,6 +32,10 @@ struct AttentionOptions {
   // instead of subtracting a row's maximum; attend() subtracts it anyway, so only a comparison with the tutorial needs
   // a clamp.
   std::optional<double> clamp = {};
+
+  // Replaces the scaled dot product by a function of the user (score.h); edge_bias and clamp must then be unset. For a
+  // function that does not read Score::product(), query and key may be undefined.
+  std::optional<Score> score = {};
 };
 
 /// Passes one message along every edge and averages them at its destination.
@@ -45,8 +50,9 @@ struct AttentionOptions {
 ///
 ///     auto out_DHV = attend(causal(length), query_DHK, key_SHK, value_SHV);
 ///
-/// Differentiable in query, key, value and edge_bias; fp32, bf16 and fp64. With bf16, sums and softmax are
-/// computed in fp32 and edge_bias must be fp32. For intervals, forward and backward take O(nodes) memory, not O(edges).
+/// Differentiable in query, key, value, edge_bias and the columns of a score function; fp32, bf16 and fp64. With bf16,
+/// sums, softmax and score functions are computed in fp32 and edge_bias must be fp32. For intervals, forward and
+/// backward take O(nodes) memory, not O(edges).
 /// Throws Error when a shape, dtype or device does not fit.
 at::Tensor attend(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
                   const at::Tensor& value_SHV, const AttentionOptions& options = {});

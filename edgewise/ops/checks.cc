@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "edgewise/base/error.h"
+#include "edgewise/ops/score_node.h"
 
 namespace edgewise {
 namespace {
@@ -35,6 +36,11 @@ void check_options(std::string_view function, const Relation& relation, const at
     check_edge_rows(function, "edge_bias", options.edge_bias, relation);
     check_same_heads(function, "edge_bias", options.edge_bias, "query", query_DHK);
   }
+  if (!options.score) return;
+  check(!options.clamp && !options.edge_bias.defined(),
+        "{}: score is set beside {}, needs to contain it; write clamp(Score::product(), …) or + Score::of_edges(…)",
+        function, options.clamp ? "clamp" : "edge_bias");
+  check_score(function, relation, *options.score, query_DHK.size(1), query_DHK.device());
 }
 
 }  // namespace

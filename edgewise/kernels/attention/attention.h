@@ -7,6 +7,7 @@
 
 #include "edgewise/graph/relation_view.h"
 #include "edgewise/kernels/dropout/dropout.h"
+#include "edgewise/kernels/score/score_inputs.h"
 #include "edgewise/kernels/simd/accumulator_type.h"
 
 // The arguments of attention on raw memory, and the reference. kernels/attention/attention_plan.h has the functions
@@ -39,6 +40,9 @@ struct AttentionForward {
   // reads them. If null, backward computes the weights again.
   AccumulatorType<T>* saved_weights = nullptr;
   std::optional<std::int64_t> only_head = {};  // the only head to compute, if each head has its own relation
+  // The score function, or null for the product itself. Requires clamp == infinity and edge_bias == null. Backward
+  // writes the gradients of its columns.
+  const ScoreInputs<AccumulatorType<T>>* score = nullptr;
 
   HeadRange heads() const { return only_head ? HeadRange{*only_head, *only_head + 1} : HeadRange{0, num_heads}; }
 };

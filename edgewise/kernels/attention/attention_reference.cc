@@ -2,9 +2,11 @@
 #include <cmath>
 #include <vector>
 
+#include "edgewise/base/threads.h"
 #include "edgewise/kernels/attention/attention.h"
 #include "edgewise/kernels/attention/parallel_rows.h"
 #include "edgewise/kernels/reference_loops.h"
+#include "edgewise/kernels/score/score_numbers.h"
 
 namespace edgewise::kernels::reference {
 namespace {
@@ -20,14 +22,95 @@ EdgeEnds edge_ends(const RelationView& relation, std::int64_t row, EdgeIndex edg
   return {row * num_heads + head, relation.source(row, edge) * num_heads + head};
 }
 
+// A score function for one edge and head. Adds to the gradients of columns, and sets those of edges.
 template <typename T>
-struct Score {
+class ReferenceScore {
+ public:
+  ReferenceScore(const AttentionForward<T>& p, EdgeEnds ends, EdgeIndex edge, std::int64_t head)
+      : score_(*p.score),
+        num_heads_(p.num_heads),
+        head_(head),
+        edge_(edge),
+        source_(ends.source / p.num_heads),
+        destination_(ends.destination / p.num_heads),
+        product_(p.scale * dot(p.query + ends.destination * p.head_size, p.key + ends.source * p.head_size,
+                               p.head_size)) {}
+
+  T compute() {
+    const ScoreList& list = score_.program->forward;
+    std::vector<T> registers(list.num_registers);
+    run_score_list(list, registers.data(), *this);
+    return registers[list.result];
+  }
+
+  // Returns the gradient of the scaled product.
+  T differentiate(T grad_score) {
+    grad_score_ = grad_score;
+    const ScoreList& list = score_.program->backward;
+    std::vector<T> registers(list.num_registers);
+    run_score_list(list, registers.data(), *this);
+    return grad_product_;
+  }
+
+  T product() const { return product_; }
+  T gradient() const { return grad_score_; }
+  T column(std::int32_t column) const {
+    const ScoreColumn<T>& c = score_.columns[column];
+    return c.of_head(head_)[index_in(c) * c.stride];
+  }
+  T lookup(std::int32_t column, std::int64_t index) const { return score_.columns[column].of_head(head_)[index]; }
+  std::int64_t table_size(std::int32_t column) const { return score_.columns[column].size; }
+
+  void store(std::int32_t column, T gradient) {
+    if (column == kProductColumn) {
+      grad_product_ = gradient;
+      return;
+    }
+    const ScoreColumn<T>& c = score_.columns[column];
+    if (c.grad == nullptr) return;
+    if (c.domain == ScoreDomain::kEdges) {
+      c.grad[edge_ * num_heads_ + head_] = gradient;
+    } else {
+      c.grad[head_ * c.size + index_in(c)] += gradient;
+    }
+  }
+  void store_looked_up(std::int32_t column, std::int64_t index, T gradient) {
+    const ScoreColumn<T>& c = score_.columns[column];
+    if (c.grad != nullptr) c.grad[head_ * c.size + index] += gradient;
+  }
+
+ private:
+  std::int64_t index_in(const ScoreColumn<T>& c) const {
+    switch (c.domain) {
+      case ScoreDomain::kEdges:
+        return edge_;
+      case ScoreDomain::kSources:
+        return source_;
+      case ScoreDomain::kDestinations:
+        return destination_;
+      default:
+        return source_ - destination_ - c.first;
+    }
+  }
+
+  const ScoreInputs<T>& score_;
+  std::int64_t num_heads_, head_;
+  EdgeIndex edge_;
+  std::int64_t source_, destination_;
+  T product_;
+  T grad_score_ = 0;
+  T grad_product_ = 0;
+};
+
+template <typename T>
+struct EdgeScore {
   T value;
   bool is_clamped;  // the gradients of query and key are then zero
 };
 
 template <typename T>
-Score<T> edge_score(const AttentionForward<T>& p, EdgeEnds ends, EdgeIndex edge, std::int64_t head) {
+EdgeScore<T> edge_score(const AttentionForward<T>& p, EdgeEnds ends, EdgeIndex edge, std::int64_t head) {
+  if (p.score != nullptr) return {ReferenceScore<T>(p, ends, edge, head).compute(), false};
   const T* query_K = p.query + ends.destination * p.head_size;
   const T* key_K = p.key + ends.source * p.head_size;
   const T scaled = p.scale * dot(query_K, key_K, p.head_size);
@@ -80,7 +163,7 @@ void differentiate_row(const AttentionBackward<T>& p, const RelationView& relati
 
   for (EdgeIndex edge = relation.row_begin[row]; edge < relation.row_begin[row + 1]; ++edge) {
     const EdgeEnds ends = edge_ends(relation, row, edge, head, f.num_heads);
-    const Score<T> score = edge_score(f, ends, edge, head);
+    const EdgeScore<T> score = edge_score(f, ends, edge, head);
     const T weight = exp_difference(score.value, f.log_normalizer[destination]);
     const T factor = dropout.factor(edge);
     const T grad_weight = factor * dot(grad_out_V, f.value + ends.source * f.value_size, f.value_size);
@@ -89,9 +172,22 @@ void differentiate_row(const AttentionBackward<T>& p, const RelationView& relati
     add_scaled(p.grad_value + ends.source * f.value_size, weight * factor, grad_out_V, f.value_size);
     if (p.grad_edge_bias != nullptr) p.grad_edge_bias[edge * f.num_heads + head] = grad_score;
     if (score.is_clamped) continue;
-    add_scaled(grad_query_K, f.scale * grad_score, f.key + ends.source * f.head_size, f.head_size);
-    add_scaled(p.grad_key + ends.source * f.head_size, f.scale * grad_score, query_K, f.head_size);
+    const T grad_product =
+        f.score == nullptr ? grad_score : ReferenceScore<T>(f, ends, edge, head).differentiate(grad_score);
+    add_scaled(grad_query_K, f.scale * grad_product, f.key + ends.source * f.head_size, f.head_size);
+    add_scaled(p.grad_key + ends.source * f.head_size, f.scale * grad_product, query_K, f.head_size);
   }
+}
+
+// Differentiates the rows of a head in order, because edges of different rows may add to one number.
+template <typename T>
+void differentiate_heads(const AttentionBackward<T>& p, const RelationView& relation) {
+  const HeadRange heads = p.forward.heads();
+  parallel_for(heads.size(), 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t head = heads.begin + begin; head < heads.begin + end; ++head) {
+      for (std::int64_t row = 0; row < relation.num_destinations; ++row) differentiate_row(p, relation, row, head);
+    }
+  });
 }
 
 template <typename T>
@@ -137,7 +233,8 @@ class FloatAttention {
                 .scale = p.scale,
                 .clamp = p.clamp,
                 .dropout = p.dropout,
-                .only_head = p.only_head};
+                .only_head = p.only_head,
+                .score = p.score};
   }
 
   const AttentionForward<float>& forward() const { return forward_; }
@@ -163,6 +260,10 @@ void attention_backward(const AttentionBackward<T>& p, const RelationView& relat
   const AttentionForward<T>& f = p.forward;
   clear_heads(p.grad_key, 0, relation.num_sources, f.heads(), f.num_heads, f.head_size);
   clear_heads(p.grad_value, 0, relation.num_sources, f.heads(), f.num_heads, f.value_size);
+  if (f.score != nullptr) {
+    f.score->clear_gradients(f.heads().begin, f.heads().end);
+    if (f.score->has_shared_gradients()) return differentiate_heads(p, relation);
+  }
   parallel_runs(relation, f.heads(), [&](std::int64_t row_begin, std::int64_t row_end, std::int64_t head) {
     for (std::int64_t row = row_begin; row < row_end; ++row) differentiate_row(p, relation, row, head);
   });

@@ -15,9 +15,11 @@
 #include <cstdint>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <variant>
 #include <vector>
 
+#include "edgewise/kernels/attention/row_score-inl.h"
 #include "edgewise/kernels/attention/row_task.h"
 #include "edgewise/kernels/dropout/dropout-inl.h"
 #include "edgewise/kernels/simd/exp-inl.h"
@@ -211,7 +213,11 @@ class EdgeRow {
         score_(take_edge_buffer()),
         bias_(take_edge_buffer()),
         factor_(take_edge_buffer()),
-        sources_(task.relation.intervals == nullptr ? 0 : task.longest_row) {}
+        sources_(task.relation.intervals == nullptr ? 0 : task.longest_row) {
+    if (task.score == nullptr) return;
+    product_ = take_edge_buffer();
+    score_function_.emplace(task);
+  }
 
   /// Returns an uninitialised buffer that holds one number for each edge of the longest row.
   float* take_edge_buffer() const {
@@ -222,6 +228,7 @@ class EdgeRow {
   }
 
   void move_to(std::int64_t row) {
+    row_ = row;
     first_edge_ = task_.relation.row_begin[row];
     count_ = task_.relation.row_begin[row + 1] - first_edge_;
     load_row(task_.query, row, query_);
@@ -238,11 +245,20 @@ class EdgeRow {
   GatheredRows values() const { return table_rows(task_.keys_and_values.data + task_.keys_and_values.first_size); }
 
   /// Returns the scores of all edges, followed by -inf up to whole vectors. Sets slope[i], unless `slope` is null, to
-  /// the derivative of score i by <query, key>: the scale, or 0 where the clamp bounds the score.
+  /// the derivative of score i by <query, key>: the scale, or 0 where the clamp bounds the score. With a score function,
+  /// differentiate_scores() computes the gradients of <query, key> instead.
   HWY_INLINE float* compute_scores(float* slope) {
     dot_rows(query_, task_.keys_and_values.first_size, keys(), score_);
     const FloatTag d;
     const auto scale = hn::Set(d, task_.scale);
+    if (score_function_) {
+      for (std::int64_t i = 0; i < count_; i += kLanes) {
+        hn::StoreU(hn::Mul(scale, hn::LoadU(d, score_ + i)), d, product_ + i);
+      }
+      score_function_->compute(row_, first_edge_, keys().index, count_, product_, score_);
+      std::fill(score_ + count_, score_ + padded_size(count_), kMinusInfinity);
+      return score_;
+    }
     const auto bound = hn::Set(d, task_.clamp);
     const float* bias = gather_edge_bias();
     for (std::int64_t i = 0; i < count_; i += kLanes) {
@@ -254,6 +270,18 @@ class EdgeRow {
     }
     std::fill(score_ + count_, score_ + padded_size(count_), kMinusInfinity);
     return score_;
+  }
+
+  /// Turns gradients of scores into gradients of <query, key>, after compute_scores() of the row, and adds those of the
+  /// score function's columns to `gradients`. Rows of other pieces may run in other threads.
+  HWY_INLINE void differentiate_scores(const float* grad, const RowScoreGradients& gradients, std::int64_t piece,
+                                       float* grad_product) {
+    score_function_->differentiate(product_, grad, gradients, piece, grad_product);
+    const FloatTag d;
+    const auto scale = hn::Set(d, task_.scale);
+    for (std::int64_t i = 0; i < count_; i += kLanes) {
+      hn::StoreU(hn::Mul(scale, hn::LoadU(d, grad_product + i)), d, grad_product + i);
+    }
   }
 
   /// Returns the dropout factors of the row's edges, or null if the dropout rate is 0.
@@ -285,7 +313,10 @@ class EdgeRow {
   float* score_;
   float* bias_;
   float* factor_;
+  float* product_ = nullptr;        // the scaled products, if there is a score function
   std::vector<NodeIndex> sources_;  // the row's sources, if the relation has intervals
+  std::optional<RowScore> score_function_;
+  std::int64_t row_ = 0;
   EdgeIndex first_edge_ = 0;
   std::int64_t count_ = 0;
 };

@@ -3,10 +3,12 @@
 
 #include <cstdint>
 #include <variant>
+#include <vector>
 
 #include "edgewise/base/bfloat16.h"
 #include "edgewise/kernels/attention/attention.h"
 #include "edgewise/kernels/attention/row_attention.h"
+#include "edgewise/kernels/score/score_inputs.h"
 #include "edgewise/kernels/simd/scratch.h"
 
 // The arguments of the row kernels, for one head. Variants hold the type of elements in memory, so that one compiled
@@ -49,7 +51,8 @@ struct RowTask {
   float clamp;
   Dropout dropout;
   std::int64_t head;
-  float* log_normalizer;  // [D, H] starting at this head
+  float* log_normalizer;            // [D, H] starting at this head
+  const ScoreInputs<float>* score;  // the score function, or null
 };
 
 struct RowForwardTask {
@@ -68,13 +71,20 @@ struct EdgeCoefficients {
   float key;    // the edge adds key * query to grad_key
 };
 
+/// The gradients of a score function that other rows than an edge's own take part in.
+struct RowScoreGradients {
+  std::vector<float*> of_sources;            // by column, null unless of sources: [E], an input of the pass over sources
+  SharedGradients<float>* shared = nullptr;  // with one head
+};
+
 /// Backward over rows: gradients of queries and biases, and the coefficients of every edge.
 struct RowDestinationTask {
   RowTask rows;
   HeadRows<ConstElements> grad_out;
   HeadRows<Elements> grad_query;
-  float* grad_edge_bias;           // [E, H] starting at this head, or null
-  EdgeCoefficients* coefficients;  // [E], an input of the pass over sources
+  float* grad_edge_bias;                     // [E, H] starting at this head, or null
+  EdgeCoefficients* coefficients;            // [E], an input of the pass over sources
+  const RowScoreGradients* score_gradients;  // or null without a score function
 };
 
 /// Backward over sources: gradients of keys and values.
@@ -84,6 +94,8 @@ struct RowSourceTask {
   const EdgeCoefficients* coefficients;
   HeadRows<Elements> grad_key;
   HeadRows<Elements> grad_value;
+  const ScoreInputs<float>* score;           // or null
+  const RowScoreGradients* score_gradients;  // or null
 };
 
 /// Returns a pointer to the first number of a head in [N, H]. Null stays null.
@@ -103,7 +115,8 @@ RowTask make_row_task(const AttentionForward<T>& p, const RowPlan& plan, const R
           .clamp = p.clamp,
           .dropout = p.dropout,
           .head = head,
-          .log_normalizer = from_head(p.log_normalizer, head)};
+          .log_normalizer = from_head(p.log_normalizer, head),
+          .score = p.score};
 }
 
 /// The memory of a RowTable for one head at a time. In a tensor [N, H, K] the rows of a head are H * K elements apart:
