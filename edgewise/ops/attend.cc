@@ -58,8 +58,8 @@ Attention make_attention(std::vector<Relation> relations, const at::Tensor& quer
 // Compiles the score function, if there is one. Returns the tensors of its columns.
 Tensors bind_score_of(Attention& attention, const at::Tensor& query_DHK, const AttentionOptions& options) {
   if (!options.score) return {};
-  attention.score = bind_score(*options.score, attention.relations, query_DHK.size(1), parameter_type(query_DHK),
-                               query_DHK.device());
+  attention.score =
+      bind_score(*options.score, attention.relations, query_DHK.size(1), parameter_type(query_DHK), query_DHK.device());
   return std::exchange(attention.score->tensors, {});
 }
 
@@ -326,8 +326,8 @@ class EdgeProducts : public Operation {
       using T = decltype(zero);
       kernels::sum_at_destinations(shape_of(query_DHK), grad_product_EH.const_data_ptr<T>(),
                                    key_SHK.const_data_ptr<T>(), grad_query_DHK.data_ptr<T>());
-      kernels::sum_at_sources(shape_of(query_DHK), grad_product_EH.const_data_ptr<T>(),
-                              query_DHK.const_data_ptr<T>(), grad_key_SHK.data_ptr<T>());
+      kernels::sum_at_sources(shape_of(query_DHK), grad_product_EH.const_data_ptr<T>(), query_DHK.const_data_ptr<T>(),
+                              grad_key_SHK.data_ptr<T>());
     });
     return {grad_query_DHK, grad_key_SHK};
   }

@@ -16,8 +16,8 @@
 #include "edgewise/kernels/score/score_program.h"
 #include "edgewise/ops/score.h"
 
-// The nodes of a score function's expression, and their evaluation in plain ATen. Shapes: D = destinations, S = sources,
-// E = edges, H = heads, T = numbers of a table, N = one of these.
+// The nodes of a score function's expression, and their evaluation in plain ATen. Shapes: D = destinations, S =
+// sources, E = edges, H = heads, T = numbers of a table, N = one of these.
 namespace edgewise {
 
 enum class ScoreTerm {

@@ -174,7 +174,7 @@ TEST(ScoreProgram, UsesRegistersAgain) {
   Node sum = graph.product();
   for (int i = 0; i < 100; ++i) sum = graph.apply(ScoreOp::kTanh, graph.apply(ScoreOp::kAdd, sum, graph.column(i % 3)));
 
-  EXPECT_LE(graph.compile(sum, {}).forward.num_registers, 5);
+  EXPECT_LE(graph.compile(sum, {false, false, false}).forward.num_registers, 5);
 }
 
 }  // namespace

@@ -16,8 +16,8 @@ struct ScoreTensors {
   at::Tensor kinds_E;  // integers
 
   std::vector<at::Tensor*> list() {
-    return {&edges_E, &edges_EH, &sources_S, &sources_SH, &destinations_D, &destinations_DH, &heads_H, &table_T,
-            &table_TH};
+    return {&edges_E,         &edges_EH, &sources_S, &sources_SH, &destinations_D,
+            &destinations_DH, &heads_H,  &table_T,   &table_TH};
   }
 };
 
@@ -149,7 +149,9 @@ class RandomScore {
 
 ScoreTensors draw_tensors(const Relation& relation, std::int64_t heads, std::uint64_t number, at::ScalarType type) {
   const at::ScalarType column_type = type == at::kBFloat16 ? at::kFloat : type;
-  auto column = [&](at::IntArrayRef sizes, std::uint64_t seed) { return normal(sizes, 10 * number + seed, column_type); };
+  auto column = [&](at::IntArrayRef sizes, std::uint64_t seed) {
+    return normal(sizes, 10 * number + seed, column_type);
+  };
   const std::int64_t table_size = 1 + static_cast<std::int64_t>(number % 7);
   return {.edges_E = column({relation.num_edges()}, 0),
           .edges_EH = column({relation.num_edges(), heads}, 1),

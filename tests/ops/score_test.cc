@@ -67,9 +67,7 @@ TEST(ScoreFunction, IsAlibi) {
 TEST(ScoreFunction, IsSoftCapping) {
   const Tensors inputs = self_attention_inputs(8, 2);
   expect_same_function(
-      [&](const Tensors& x) {
-        return attend(causal(8), x[0], x[1], x[2], with_score(2 * tanh(Score::product() / 2)));
-      },
+      [&](const Tensors& x) { return attend(causal(8), x[0], x[1], x[2], with_score(2 * tanh(Score::product() / 2))); },
       [&](const Tensors& x) { return attend_densely(forget_future(2 * (dense_products(x) / 2).tanh()), x[2]); },
       inputs);
 }
@@ -123,12 +121,11 @@ TEST(ScoreFunction, IsFire) {
   Tensors inputs = self_attention_inputs(12, 2);
   const double c = 0.7;
   const double threshold = 5;
-  for (const std::uint64_t seed : {11, 12, 13}) inputs.push_back(normal({3}, seed));      // weights, biases of 3 units
-  for (const std::uint64_t seed : {14, 15, 16}) inputs.push_back(normal({2}, seed));      // one row of units for each head
+  for (const std::uint64_t seed : {11, 12, 13}) inputs.push_back(normal({3}, seed));  // weights, biases of 3 units
+  for (const std::uint64_t seed : {14, 15, 16}) inputs.push_back(normal({2}, seed));  // one row of units for each head
   expect_same_function(
       [&](const Tensors& x) {
-        const Score ratio =
-            log(c * Score::distance() + 1) / log(c * max(threshold, Score::destination()) + 1);
+        const Score ratio = log(c * Score::distance() + 1) / log(c * max(threshold, Score::destination()) + 1);
         Score bias = 0.0;
         for (std::int64_t unit = 0; unit < 3; ++unit) {
           const at::Tensor weight_H = x[3][unit].expand({2});
@@ -144,8 +141,7 @@ TEST(ScoreFunction, IsFire) {
         const at::Tensor ratio = (c * distance + 1).log() / (c * position + 1).log();
         at::Tensor score = dense_products(x);
         for (std::int64_t unit = 0; unit < 3; ++unit) {
-          score = score + x[static_cast<std::size_t>(6 + unit)] *
-                              (x[3][unit] * ratio + x[4][unit] + x[5][unit]).relu();
+          score = score + x[static_cast<std::size_t>(6 + unit)] * (x[3][unit] * ratio + x[4][unit] + x[5][unit]).relu();
         }
         return attend_densely(forget_future(score), x[2]);
       },
@@ -155,14 +151,13 @@ TEST(ScoreFunction, IsFire) {
 TEST(ScoreFunction, IsTheSpatialAndEdgeEncodingOfGraphormer) {
   const Relation relation = random_relation(20, 20, 6, /*seed=*/3);
   Tensors inputs = self_attention_inputs(20, 2);
-  inputs.push_back(normal({5, 2}, 8));                        // a number for each length of the shortest path
-  inputs.push_back(normal({relation.num_edges()}, 9));        // the mean of the edges on this path
+  inputs.push_back(normal({5, 2}, 8));                  // a number for each length of the shortest path
+  inputs.push_back(normal({relation.num_edges()}, 9));  // the mean of the edges on this path
   const at::Tensor length_E = at::arange(relation.num_edges()).remainder(5);
   expect_same_function(
       [&](const Tensors& x) {
         const Score spatial = Score::lookup(x[3], Score::of_edges(length_E));
-        return attend(relation, x[0], x[1], x[2],
-                      with_score(Score::product() + spatial + Score::of_edges(x[4])));
+        return attend(relation, x[0], x[1], x[2], with_score(Score::product() + spatial + Score::of_edges(x[4])));
       },
       [&](const Tensors& x) {
         const at::Tensor bias_EH = x[3].index_select(0, length_E) + x[4].unsqueeze(1);
@@ -181,8 +176,7 @@ TEST(ScoreFunction, IsGatWithoutQueriesAndKeys) {
       },
       [&](const Tensors& x) {
         const EdgeIndexTensors& edges = edge_index_tensors(relation, at::kCPU);
-        const at::Tensor sum_EH =
-            x[0].index_select(0, edges.destination_E) + x[1].index_select(0, edges.source_E);
+        const at::Tensor sum_EH = x[0].index_select(0, edges.destination_E) + x[1].index_select(0, edges.source_E);
         const at::Tensor weight_EH = softmax_over_rows(edges, 12, at::leaky_relu(sum_EH, 0.2));
         return sum_messages(edges, 12, weight_EH, x[2]);
       },
@@ -248,10 +242,18 @@ TEST(ScoreFunction, HasGradientsOfEveryOperation) {
     const std::int64_t destinations = relation.num_destinations();
     const std::int64_t sources = relation.num_sources();
     const std::int64_t edges = relation.num_edges();
-    const Tensors inputs = {normal({destinations, 2, 3}, 1), normal({sources, 2, 3}, 2), normal({sources, 2, 2}, 3),
-                            normal({destinations}, 4),       normal({destinations, 2}, 5), normal({sources}, 6),
-                            normal({sources, 2}, 7),         normal({edges}, 8),           normal({edges, 2}, 9),
-                            normal({2}, 10),                 normal({4}, 11),              normal({3, 2}, 12)};
+    const Tensors inputs = {normal({destinations, 2, 3}, 1),
+                            normal({sources, 2, 3}, 2),
+                            normal({sources, 2, 2}, 3),
+                            normal({destinations}, 4),
+                            normal({destinations, 2}, 5),
+                            normal({sources}, 6),
+                            normal({sources, 2}, 7),
+                            normal({edges}, 8),
+                            normal({edges, 2}, 9),
+                            normal({2}, 10),
+                            normal({4}, 11),
+                            normal({3, 2}, 12)};
     for (const NamedScore& score : scores) {
       SCOPED_TRACE(score.name);
       expect_gradients_match(
@@ -284,8 +286,7 @@ TEST(ScoreFunction, MatchesItsDefinitionOnEveryRelationInFloatAndBFloat16) {
           return AttentionOptions{
               .dropout = 0.3,
               .score = tanh(Score::product() + Score::of_sources(x[4])) * sigmoid(Score::of_destinations(x[5])) +
-                       Score::of_edges(x[3]) + Score::lookup(x[6], abs(Score::distance())) +
-                       Score::lookup(x[7], kind)};
+                       Score::of_edges(x[3]) + Score::lookup(x[6], abs(Score::distance())) + Score::lookup(x[7], kind)};
         };
         std::vector<double> rounding = rounding_errors(form, {.dropout = 0.3}, inputs);
         rounding.resize(9, rounding.back() * (10 + 10 * std::sqrt(static_cast<double>(form.num_edges()))));
@@ -336,9 +337,8 @@ TEST(ScoreFunction, HasWeightsThatMatchTheirDefinition) {
       return with_score(2 * tanh(Score::product()) + Score::of_edges(x[2]) + 0.1 * Score::distance());
     };
     auto weights = [&](const Tensors& x) { return attention_weights(relation, x[0], x[1], options(x)); };
-    expect_same_function(weights,
-                         [&](const Tensors& x) { return attention_weights_plain(relation, x[0], x[1], options(x)); },
-                         inputs);
+    expect_same_function(
+        weights, [&](const Tensors& x) { return attention_weights_plain(relation, x[0], x[1], options(x)); }, inputs);
     const at::NoGradGuard no_gradients;
     expect_close(weights(inputs), attention_weights_plain(relation, inputs[0], inputs[1], options(inputs)), "weights");
   }
@@ -385,9 +385,7 @@ TEST(ScoreFunctionErrors, NameWhatItReplaces) {
             "attend: score is set beside clamp, needs to contain it; write clamp(Score::product(), …) or + "
             "Score::of_edges(…)");
   const std::vector<Relation> relations = {causal(5), causal(5)};
-  EXPECT_EQ(error_of([&] {
-              attend(relations, nodes, nodes, nodes, with_score(Score::of_edges(at::zeros({15}))));
-            }),
+  EXPECT_EQ(error_of([&] { attend(relations, nodes, nodes, nodes, with_score(Score::of_edges(at::zeros({15})))); }),
             "attend: score has a column of edges, needs none where each head has edges of its own");
 }
 

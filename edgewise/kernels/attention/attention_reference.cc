@@ -33,8 +33,8 @@ class ReferenceScore {
         edge_(edge),
         source_(ends.source / p.num_heads),
         destination_(ends.destination / p.num_heads),
-        product_(p.scale * dot(p.query + ends.destination * p.head_size, p.key + ends.source * p.head_size,
-                               p.head_size)) {}
+        product_(p.scale *
+                 dot(p.query + ends.destination * p.head_size, p.key + ends.source * p.head_size, p.head_size)) {}
 
   T compute() {
     const ScoreList& list = score_.program->forward;

@@ -152,8 +152,7 @@ class RowScoreBackward {
   template <class Fn>
   void for_pieces(std::int64_t head, Fn fn) {
     if (shared_.is_empty()) {
-      parallel_row_ranges(relation_,
-                          [&](std::int64_t row_begin, std::int64_t row_end) { fn(0, row_begin, row_end); });
+      parallel_row_ranges(relation_, [&](std::int64_t row_begin, std::int64_t row_end) { fn(0, row_begin, row_end); });
       return;
     }
     shared_.clear();
@@ -169,7 +168,8 @@ class RowScoreBackward {
     const std::int64_t cost = cost_before(relation_, rows) / shared_.max_pieces() + 1;
     piece_begin_ = {0};
     for (std::int64_t row = 0; row < rows; ++row) {
-      if (cost_before(relation_, row) - cost_before(relation_, piece_begin_.back()) >= cost) piece_begin_.push_back(row);
+      if (cost_before(relation_, row) - cost_before(relation_, piece_begin_.back()) >= cost)
+        piece_begin_.push_back(row);
     }
     piece_begin_.push_back(rows);
     shared_.allocate(std::ssize(piece_begin_) - 1);
@@ -199,8 +199,11 @@ void row_attention_backward(const AttentionBackward<T>& p, const RowPlan& plan) 
 
     packed_sources.pack(input(f.key, f.head_size), input(f.value, f.value_size));
     const RowDestinationTask rows = {make_row_task(f, plan, packed_sources.table(), head),
-                                     input(p.grad_out, f.value_size), output(p.grad_query, f.head_size),
-                                     from_head(p.grad_edge_bias, head), coefficients, score.gradients()};
+                                     input(p.grad_out, f.value_size),
+                                     output(p.grad_query, f.head_size),
+                                     from_head(p.grad_edge_bias, head),
+                                     coefficients,
+                                     score.gradients()};
     score.for_pieces(head, [&](std::int64_t piece, std::int64_t row_begin, std::int64_t row_end) {
       HWY_DYNAMIC_DISPATCH(differentiate_rows)(rows, piece, row_begin, row_end);
     });

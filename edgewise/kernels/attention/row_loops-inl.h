@@ -245,8 +245,8 @@ class EdgeRow {
   GatheredRows values() const { return table_rows(task_.keys_and_values.data + task_.keys_and_values.first_size); }
 
   /// Returns the scores of all edges, followed by -inf up to whole vectors. Sets slope[i], unless `slope` is null, to
-  /// the derivative of score i by <query, key>: the scale, or 0 where the clamp bounds the score. With a score function,
-  /// differentiate_scores() computes the gradients of <query, key> instead.
+  /// the derivative of score i by <query, key>: the scale, or 0 where the clamp bounds the score. With a score
+  /// function, differentiate_scores() computes the gradients of <query, key> instead.
   HWY_INLINE float* compute_scores(float* slope) {
     dot_rows(query_, task_.keys_and_values.first_size, keys(), score_);
     const FloatTag d;

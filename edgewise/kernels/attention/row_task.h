@@ -73,7 +73,7 @@ struct EdgeCoefficients {
 
 /// The gradients of a score function that other rows than an edge's own take part in.
 struct RowScoreGradients {
-  std::vector<float*> of_sources;            // by column, null unless of sources: [E], an input of the pass over sources
+  std::vector<float*> of_sources;  // by column, null unless of sources: [E], an input of the pass over sources
   SharedGradients<float>* shared = nullptr;  // with one head
 };
 

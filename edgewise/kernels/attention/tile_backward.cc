@@ -170,11 +170,10 @@ bool tile_attention_backward(const AttentionBackward<T>& p, const TilePlan& plan
     if (!shared.is_empty() && !plan.blocks.empty()) shared.allocate(score_gradients.piece_of_block.back() + 1);
   }
   const std::vector<BackwardPart> parts = split_backward(plan, f.heads().size(), num_threads());
-  const std::vector<std::int64_t> group_begin = group_parts(
-      plan, parts, shared.is_empty() ? std::vector<std::int64_t>() : score_gradients.piece_of_block);
+  const std::vector<std::int64_t> group_begin =
+      group_parts(plan, parts, shared.is_empty() ? std::vector<std::int64_t>() : score_gradients.piece_of_block);
   parallel_head_ranges(
-      std::ssize(group_begin) - 1, f.heads(),
-      [&](std::int64_t group) { return parts[group_begin[group]].cost_before; },
+      std::ssize(group_begin) - 1, f.heads(), [&](std::int64_t group) { return parts[group_begin[group]].cost_before; },
       [&](std::int64_t group, HeadRange heads) {
         for (std::int64_t part = group_begin[group]; part < group_begin[group + 1]; ++part) {
           if (!HWY_DYNAMIC_DISPATCH(differentiate_part)(&p, plan, parts[part], heads, &score_gradients)) {

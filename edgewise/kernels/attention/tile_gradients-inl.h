@@ -319,8 +319,8 @@ class TileBackward {
   const TileScoreGradients* score_gradients_;
   std::int64_t first_row_ = 0;  // of the loaded block
   std::int64_t piece_ = 0;      // of the loaded block
-  bool rows_are_whole_;  // each tile holds all edges of its rows
-  bool is_only_tile_;    // the run is one tile
+  bool rows_are_whole_;         // each tile holds all edges of its rows
+  bool is_only_tile_;           // the run is one tile
   bool is_finite_ = true;
   std::optional<RelationTile> only_tile_;  // for all heads, if is_only_tile_
   const float* saved_ = nullptr;           // [R, C], the weights that forward saved, or null

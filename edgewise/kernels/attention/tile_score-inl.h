@@ -23,9 +23,8 @@ namespace edgewise::kernels::HWY_NAMESPACE {
 
 /// Computes sum[i] += from[i] for `count` numbers.
 HWY_INLINE void add_to(float* sum, const float* from, std::int64_t count) {
-  for_each_vector(count, [&](std::int64_t i, auto lanes) HWY_ATTR {
-    store(lanes, hn::Add(load(lanes, sum + i), load(lanes, from + i)), sum + i);
-  });
+  for_each_vector(count, [&](std::int64_t i, auto lanes)
+                             HWY_ATTR { store(lanes, hn::Add(load(lanes, sum + i), load(lanes, from + i)), sum + i); });
 }
 
 /// Computes the scores of tiles and the gradients of their score function. A span is the vectors of consecutive rows
@@ -48,7 +47,8 @@ class TileScore {
     has_source_gradients_ = of_sources;
   }
 
-  /// Replaces <query, key> by scores, at least where the tile has edges. `product` and `score` [R, stride] may be equal.
+  /// Replaces <query, key> by scores, at least where the tile has edges. `product` and `score` [R, stride] may be
+  /// equal.
   void compute(const RelationTile& tile, std::int64_t first_row, std::int64_t head, const float* product, float* score,
                std::int64_t stride) {
     begin_tile(tile, first_row, head, stride);
@@ -62,8 +62,8 @@ class TileScore {
     });
   }
 
-  /// Turns gradients of scores into gradients of <query, key>, and adds the gradients of columns. The piece and the head
-  /// select the sums of shared columns.
+  /// Turns gradients of scores into gradients of <query, key>, and adds the gradients of columns. The piece and the
+  /// head select the sums of shared columns.
   void differentiate(const RelationTile& tile, std::int64_t first_row, std::int64_t head, const float* product,
                      float* grad, std::int64_t stride, std::int64_t piece) {
     begin_tile(tile, first_row, head, stride);
@@ -97,9 +97,8 @@ class TileScore {
         for_part_edges([&](std::int64_t i, EdgeIndex edge, std::int64_t) { to[i] = from[edge * c.stride]; });
         break;
       case ScoreDomain::kSources:
-        for_part_vectors([&](const Part&, std::int64_t column, std::int64_t i) HWY_ATTR {
-          hn::StoreU(hn::LoadU(d, from + source_of(column)), d, to + i);
-        });
+        for_part_vectors([&](const Part&, std::int64_t column, std::int64_t i)
+                             HWY_ATTR { hn::StoreU(hn::LoadU(d, from + source_of(column)), d, to + i); });
         break;
       case ScoreDomain::kDestinations:
         for_parts([&](const Part& part) {
@@ -133,9 +132,8 @@ class TileScore {
         break;
       }
       case ScoreDomain::kDestinations:
-        for_parts([&](const Part& part) {
-          c.grad[head_ * c.size + first_row_ + part.row] += sum_of_edges(part, gradient);
-        });
+        for_parts(
+            [&](const Part& part) { c.grad[head_ * c.size + first_row_ + part.row] += sum_of_edges(part, gradient); });
         break;
       default:
         add_at_sources(gradient, shared(column_index), 1, c.first);
@@ -147,8 +145,7 @@ class TileScore {
     const ScoreColumn<float>& c = columns_[column_index];
     if (c.grad == nullptr || !has_row_gradients_) return;
     float* to = shared(column_index);
-    for_part_edges(
-        [&](std::int64_t i, EdgeIndex, std::int64_t) { to[lookup_index(index[i], c.size)] += gradient[i]; });
+    for_part_edges([&](std::int64_t i, EdgeIndex, std::int64_t) { to[lookup_index(index[i], c.size)] += gradient[i]; });
   }
 
  private:

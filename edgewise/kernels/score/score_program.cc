@@ -121,23 +121,29 @@ class ScoreScheduler {
   }
 
   ScoreList list_;
-  std::vector<bool> is_used_;               // by register
-  std::vector<std::int64_t> last_reader_;   // by node: the index of the last item that reads the node; -1: none
-  std::vector<std::int32_t> register_;      // by node; -1 before the node is computed
+  std::vector<bool> is_used_;              // by register
+  std::vector<std::int64_t> last_reader_;  // by node: the index of the last item that reads the node; -1: none
+  std::vector<std::int32_t> register_;     // by node; -1 before the node is computed
 };
 
 }  // namespace
 
 ScoreGraph::Node ScoreGraph::add_node(const NodeData& data) {
-  const std::array<std::int64_t, 7> key = {static_cast<std::int64_t>(data.op), data.column,
-                                           std::bit_cast<std::int64_t>(data.constant), data.arguments[0],
-                                           data.arguments[1], data.arguments[2], data.arguments[3]};
+  const std::array<std::int64_t, 7> key = {static_cast<std::int64_t>(data.op),
+                                           data.column,
+                                           std::bit_cast<std::int64_t>(data.constant),
+                                           data.arguments[0],
+                                           data.arguments[1],
+                                           data.arguments[2],
+                                           data.arguments[3]};
   const auto [found, is_new] = node_of_.try_emplace(key, static_cast<Node>(nodes_.size()));
   if (is_new) nodes_.push_back(data);
   return found->second;
 }
 
-ScoreGraph::Node ScoreGraph::constant(double value) { return add_node({ScoreOp::kConstant, kProductColumn, value, {}}); }
+ScoreGraph::Node ScoreGraph::constant(double value) {
+  return add_node({ScoreOp::kConstant, kProductColumn, value, {}});
+}
 
 bool ScoreGraph::is_constant(Node node, double value) const {
   return nodes_[node].op == ScoreOp::kConstant && nodes_[node].constant == value;
@@ -172,8 +178,8 @@ ScoreGraph::Node ScoreGraph::simplify(ScoreOp op, const std::array<Node, 4>& arg
       break;
     case ScoreOp::kDivide: {
       const NodeData divisor = nodes_[b];
-      if (divisor.op == ScoreOp::kConstant && std::isnormal(divisor.constant) &&
-          std::abs(divisor.constant) < 1e30 && std::abs(divisor.constant) > 1e-30) {
+      if (divisor.op == ScoreOp::kConstant && std::isnormal(divisor.constant) && std::abs(divisor.constant) < 1e30 &&
+          std::abs(divisor.constant) > 1e-30) {
         return apply(ScoreOp::kMultiply, a, constant(1 / divisor.constant));
       }
       break;
@@ -304,8 +310,8 @@ ScoreList ScoreGraph::schedule(const std::vector<Output>& outputs, Node result) 
       items.push_back({{.op = node.op, .column = node.column, .in = node.arguments}, n});
     }
     for (const Output* output : outputs_behind[n]) {
-      items.push_back({{.op = output->op, .column = output->column, .in = {output->arguments[0], output->arguments[1]}},
-                       -1});
+      items.push_back(
+          {{.op = output->op, .column = output->column, .in = {output->arguments[0], output->arguments[1]}}, -1});
     }
   }
   return ScoreScheduler(nodes_.size()).run(items, result, [&](Node node) -> std::optional<double> {
@@ -316,8 +322,7 @@ ScoreList ScoreGraph::schedule(const std::vector<Output>& outputs, Node result) 
 
 ScoreProgram ScoreGraph::compile(Node score, const std::vector<bool>& needs_gradient) {
   auto reads_product = [](const ScoreList& list) {
-    return std::ranges::any_of(list.instructions,
-                               [](const ScoreInstruction& i) { return i.op == ScoreOp::kProduct; });
+    return std::ranges::any_of(list.instructions, [](const ScoreInstruction& i) { return i.op == ScoreOp::kProduct; });
   };
   ScoreProgram program;
   program.forward = schedule({}, score);

@@ -81,8 +81,9 @@ class ScoreGraph {
   Node apply(ScoreOp op, Node a, Node b = 0, Node c = 0, Node d = 0);
 
   /// Compiles the function whose value is `score`, and its gradients in the product and in the columns that
-  /// `needs_gradient` selects. Divisions by a constant become products. Differentiates as autograd does, with 0 for
-  /// abs(0), and with the gradient of the chosen argument alone for selections.
+  /// `needs_gradient`, with an element for each column, selects. Divisions by a constant become products.
+  /// Differentiates as autograd does, with 0 for abs(0), and with the gradient of the chosen argument alone for
+  /// selections.
   ScoreProgram compile(Node score, const std::vector<bool>& needs_gradient);
 
  private:
