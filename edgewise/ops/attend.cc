@@ -68,6 +68,7 @@ Tensors bind_score_of(Attention& attention, const at::Tensor& query_DHK, const A
 struct AttentionTensors {
   at::Tensor query_DHK, key_SHK;
   at::Tensor value_SHV = {}, edge_bias_EH = {}, out_DHV = {}, log_normalizer_DH = {}, saved_weights = {};
+  at::Tensor edge_key_EHK = {}, edge_value_EHV = {};
 };
 
 template <typename T>
@@ -99,6 +100,8 @@ kernels::AttentionForward<T> kernel_arguments(const Attention& attention, const 
       .dropout = attention.dropout,
       .saved_weights = data_or_null<Accumulator>(tensors.saved_weights),
       .score = score ? &*score : nullptr,
+      .edge_key = data_or_null<T>(tensors.edge_key_EHK),
+      .edge_value = data_or_null<T>(tensors.edge_value_EHV),
   };
 }
 
@@ -138,6 +141,7 @@ bool needs_gradients(const Tensors& inputs) {
 // Returns the buffer of AttentionForward::saved_weights; undefined if forward has nothing to save, as on GPUs.
 at::Tensor allocate_saved_weights(const Attention& attention, const at::Tensor& query_DHK) {
   if (!attention.needs_gradients || backend_of(query_DHK) == Backend::kGpu) return {};
+  if (attention.score && attention.score->program.backward_reads_product) return {};
   const std::int64_t heads_per_relation = attention.has_one_per_head() ? 1 : query_DHK.size(1);
   std::int64_t count = 0;
   with_floating_point(query_DHK, [&](auto zero) {
@@ -148,10 +152,10 @@ at::Tensor allocate_saved_weights(const Attention& attention, const at::Tensor& 
   return count == 0 ? at::Tensor() : at::empty({count}, accumulator_options(query_DHK));
 }
 
-constexpr std::size_t kFirstScoreInput = 4;  // of Attend
-constexpr std::size_t kFirstScoreSaved = 7;
+constexpr std::size_t kFirstScoreInput = 6;  // of Attend
+constexpr std::size_t kFirstScoreSaved = 9;
 
-// Inputs: query_DHK, key_SHK, value_SHV, edge_bias_EH, columns of the score function.
+// Inputs: query_DHK, key_SHK, value_SHV, edge_bias_EH, edge_key_EHK, edge_value_EHV, columns of the score function.
 class Attend : public Operation {
  public:
   explicit Attend(Attention attention) : attention_(std::move(attention)) {}
@@ -169,6 +173,8 @@ class Attend : public Operation {
         .out_DHV = at::empty({num_destinations, num_heads, inputs[2].size(2)}, query_DHK.options()),
         .log_normalizer_DH = at::empty({num_destinations, num_heads}, accumulator_options(query_DHK)),
         .saved_weights = allocate_saved_weights(attention_, query_DHK),
+        .edge_key_EHK = aligned_contiguous(inputs[4]),
+        .edge_value_EHV = aligned_contiguous(inputs[5]),
     };
     Tensors columns;
     if (attention_.score) {
@@ -181,8 +187,9 @@ class Attend : public Operation {
                     [&](const auto& p, const Relation& relation) { run_forward(p, relation, query_DHK); });
     });
 
-    saved = {tensors.query_DHK, tensors.key_SHK,           tensors.value_SHV,    tensors.edge_bias_EH,
-             tensors.out_DHV,   tensors.log_normalizer_DH, tensors.saved_weights};
+    saved = {tensors.query_DHK,     tensors.key_SHK,      tensors.value_SHV,
+             tensors.edge_bias_EH,  tensors.out_DHV,      tensors.log_normalizer_DH,
+             tensors.saved_weights, tensors.edge_key_EHK, tensors.edge_value_EHV};
     saved.insert(saved.end(), columns.begin(), columns.end());
     return {tensors.out_DHV};
   }
@@ -191,12 +198,18 @@ class Attend : public Operation {
     const ScopedTimer timer("attention");
     check_differentiated_once("attend");
     const Tensors& saved = pass.saved;
-    const AttentionTensors tensors = {saved[0], saved[1], saved[2], saved[3], saved[4], saved[5], saved[6]};
+    const AttentionTensors tensors = {saved[0], saved[1], saved[2], saved[3], saved[4],
+                                      saved[5], saved[6], saved[7], saved[8]};
     const at::Tensor grad_out_DHV = aligned_contiguous(pass.grad_outputs[0]);
     const at::Tensor grad_query_DHK = at::empty_like(tensors.query_DHK);
     const at::Tensor grad_key_SHK = at::empty_like(tensors.key_SHK);
     const at::Tensor grad_value_SHV = at::empty_like(tensors.value_SHV);
-    const at::Tensor grad_edge_bias_EH = pass.needs_gradient[3] ? at::empty_like(tensors.edge_bias_EH) : at::Tensor();
+    const auto empty_if = [&](std::size_t input, const at::Tensor& like) {
+      return pass.needs_gradient[input] ? at::empty_like(like) : at::Tensor();
+    };
+    const at::Tensor grad_edge_bias_EH = empty_if(3, tensors.edge_bias_EH);
+    const at::Tensor grad_edge_key_EHK = empty_if(4, tensors.edge_key_EHK);
+    const at::Tensor grad_edge_value_EHV = empty_if(5, tensors.edge_value_EHV);
     const Tensors columns(saved.begin() + kFirstScoreSaved, saved.end());
     const Tensors grad_columns = allocate_column_gradients(columns, pass);
     with_floating_point(tensors.query_DHK, [&](auto zero) {
@@ -209,13 +222,16 @@ class Attend : public Operation {
           .grad_key = data_or_null<T>(grad_key_SHK),
           .grad_value = data_or_null<T>(grad_value_SHV),
           .grad_edge_bias = data_or_null<kernels::AccumulatorType<T>>(grad_edge_bias_EH),
+          .grad_edge_key = data_or_null<T>(grad_edge_key_EHK),
+          .grad_edge_value = data_or_null<T>(grad_edge_value_EHV),
       };
       for_relations(attention_, p.forward, [&](const auto& forward, const Relation& relation) {
         p.forward = forward;
         run_backward(p, relation, tensors.query_DHK);
       });
     });
-    Tensors result = {grad_query_DHK, grad_key_SHK, grad_value_SHV, grad_edge_bias_EH};
+    Tensors result = {grad_query_DHK,    grad_key_SHK,      grad_value_SHV,
+                      grad_edge_bias_EH, grad_edge_key_EHK, grad_edge_value_EHV};
     for (std::size_t i = 0; i < grad_columns.size(); ++i) {
       result.push_back(gradient_of_column(attention_.score->columns[i], grad_columns[i]));
     }
@@ -241,7 +257,8 @@ void clear_clamped_gradients(const Attention& attention, const AttentionTensors&
   grad_score_EH.masked_fill_((score_EH * attention.scale).abs_() > attention.clamp, 0);
 }
 
-// Inputs: query_DHK, key_SHK, edge_bias_EH, columns of the score function, which then has no backward.
+// Inputs: query_DHK, key_SHK, edge_bias_EH, edge_key_EHK, columns of the score function. There is no backward with a
+// score function or keys of edges.
 class ComputeWeights : public Operation {
  public:
   explicit ComputeWeights(Attention attention) : attention_(std::move(attention)) {}
@@ -250,11 +267,12 @@ class ComputeWeights : public Operation {
     const at::Tensor& query_DHK = inputs[0];
     const AttentionTensors tensors = {.query_DHK = aligned_contiguous(query_DHK),
                                       .key_SHK = aligned_contiguous(inputs[1]),
-                                      .edge_bias_EH = aligned_contiguous(inputs[2])};
+                                      .edge_bias_EH = aligned_contiguous(inputs[2]),
+                                      .edge_key_EHK = aligned_contiguous(inputs[3])};
     at::Tensor weight_EH =
         at::empty({attention_.relation().num_edges(), query_DHK.size(1)}, accumulator_options(query_DHK));
     Tensors columns;
-    if (attention_.score) columns = score_columns_for_kernels(*attention_.score, {inputs.begin() + 3, inputs.end()});
+    if (attention_.score) columns = score_columns_for_kernels(*attention_.score, {inputs.begin() + 4, inputs.end()});
     with_floating_point(query_DHK, [&](auto zero) {
       using T = decltype(zero);
       const auto score = score_arguments<T>(attention_, columns);
@@ -374,8 +392,12 @@ void check_relations(std::span<const Relation> relation_H, const at::Tensor& que
           relation.num_sources(), relation.num_destinations(), relation_H[0].num_sources(),
           relation_H[0].num_destinations());
   }
-  check(!options.edge_bias.defined(),
-        "attend: edge_bias is defined, needs to be undefined where each head has edges of its own");
+  const auto check_undefined = [](std::string_view name, const at::Tensor& tensor) {
+    check(!tensor.defined(), "attend: {} is defined, needs to be undefined where each head has edges of its own", name);
+  };
+  check_undefined("edge_bias", options.edge_bias);
+  check_undefined("edge_key", options.edge_key);
+  check_undefined("edge_value", options.edge_value);
   if (!options.score) return;
   for_each_score_node(options.score->node(), [](const ScoreNode& node) {
     check(node.term != ScoreTerm::kOfEdges,
@@ -397,7 +419,7 @@ void check_attend(const Relation& relation, const at::Tensor& query_DHK, const a
   check_floating_point("attend", "value", value_SHV);
   check_same_type("attend", "value", value_SHV, "query", query_DHK);
   check_query_and_key("attend", relation, query_DHK, key_SHK, options);
-  check_value("attend", relation, query_DHK, value_SHV);
+  check_value("attend", relation, query_DHK, value_SHV, options);
 }
 
 HeadSizes sizes_of(const at::Tensor& query_DHK, const at::Tensor& value_SHV) {
@@ -409,11 +431,12 @@ bool attends_by_definition(const Relation& relation, const at::Tensor& query_DHK
   return backend_of(query_DHK, has_gpu_kernel) == Backend::kDefinition;
 }
 
-// GPUs have no kernel with score functions.
+// GPUs have no kernels with score functions, nor with vectors of edges.
 bool attends_by_definition(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& value_SHV,
                            const AttentionOptions& options) {
-  return options.score ? backend_of(query_DHK, /*has_gpu_kernel=*/false) == Backend::kDefinition
-                       : attends_by_definition(relation, query_DHK, value_SHV);
+  const bool needs_cpu = options.score || options.edge_key.defined() || options.edge_value.defined();
+  return needs_cpu ? backend_of(query_DHK, /*has_gpu_kernel=*/false) == Backend::kDefinition
+                   : attends_by_definition(relation, query_DHK, value_SHV);
 }
 
 at::Tensor apply_attend(Attention attention, Tensors inputs, const AttentionOptions& options) {
@@ -435,7 +458,8 @@ at::Tensor attend(const Relation& relation, const at::Tensor& query_DHK, const a
     return attend_plain(relation, query_DHK, key_SHK, value_SHV, options);
   }
   return apply_attend(make_attention({relation}, query_DHK, options),
-                      {query_DHK, key_SHK, value_SHV, options.edge_bias}, options);
+                      {query_DHK, key_SHK, value_SHV, options.edge_bias, options.edge_key, options.edge_value},
+                      options);
 }
 
 at::Tensor attend(std::span<const Relation> relation_H, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
@@ -448,7 +472,7 @@ at::Tensor attend(std::span<const Relation> relation_H, const at::Tensor& query_
     return attend_heads_plain(relation_H, query_DHK, key_SHK, value_SHV, options);
   }
   return apply_attend(make_attention({relation_H.begin(), relation_H.end()}, query_DHK, options),
-                      {query_DHK, key_SHK, value_SHV, at::Tensor()}, options);
+                      {query_DHK, key_SHK, value_SHV, at::Tensor(), at::Tensor(), at::Tensor()}, options);
 }
 
 at::Tensor attention_weights(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
@@ -458,8 +482,11 @@ at::Tensor attention_weights(const Relation& relation, const at::Tensor& query_D
   if (backend_of(query_DHK, /*has_gpu_kernel=*/false) == Backend::kDefinition)
     return attention_weights_plain(relation, query_DHK, key_SHK, options);
   Attention attention = make_attention({relation}, query_DHK, options);
-  Tensors inputs = {query_DHK, key_SHK, options.edge_bias};
+  Tensors inputs = {query_DHK, key_SHK, options.edge_bias, options.edge_key};
   for (at::Tensor& column : bind_score_of(attention, query_DHK, options)) inputs.push_back(std::move(column));
+  if (options.edge_key.defined() && needs_gradients(inputs)) {
+    return attention_weights_plain(relation, query_DHK, key_SHK, options);
+  }
   if (options.score && needs_gradients(inputs)) return differentiable_weights(relation, query_DHK, key_SHK, options);
   return apply_one<ComputeWeights>(inputs, std::move(attention));
 }

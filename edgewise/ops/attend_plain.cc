@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cat.h>
+#include <ATen/ops/zeros.h>
 
 #include <vector>
 
@@ -16,8 +17,9 @@ namespace {
 at::Tensor compute_scores(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
                           const AttentionOptions& options) {
   const EdgeIndexTensors& edges = edge_index_tensors(relation, query_DHK.device());
-  const at::Tensor product_EHK =
-      query_DHK.index_select(0, edges.destination_E) * key_SHK.index_select(0, edges.source_E);
+  at::Tensor key_EHK = key_SHK.index_select(0, edges.source_E);
+  if (options.edge_key.defined()) key_EHK = key_EHK + options.edge_key.to(key_EHK.scalar_type());
+  const at::Tensor product_EHK = query_DHK.index_select(0, edges.destination_E) * key_EHK;
   at::Tensor score_EH = product_EHK.sum(-1) * scale_or_default(options, query_DHK);
   if (options.score) return score_plain(relation, *options.score, score_EH);
   if (options.clamp) score_EH = score_EH.clamp(-*options.clamp, *options.clamp);
@@ -39,7 +41,13 @@ at::Tensor attend_over_edges(const Relation& relation, const at::Tensor& query_D
   if (is_kept_EH.defined()) {
     weight_EH = keep_elements(weight_EH, is_kept_EH, dropout_rule(options.dropout, options.dropout_key));
   }
-  return sum_messages(edge_index_tensors(relation, query_DHK.device()), query_DHK.size(0), weight_EH, value_SHV);
+  const EdgeIndexTensors& edges = edge_index_tensors(relation, query_DHK.device());
+  if (!options.edge_value.defined()) return sum_messages(edges, query_DHK.size(0), weight_EH, value_SHV);
+  const at::ScalarType type = weight_EH.scalar_type();
+  const at::Tensor value_EHV = value_SHV.to(type).index_select(0, edges.source_E) + options.edge_value.to(type);
+  return at::zeros({query_DHK.size(0), value_SHV.size(1), value_SHV.size(2)}, value_EHV.options())
+      .index_add(0, edges.destination_E, weight_EH.unsqueeze(-1) * value_EHV)
+      .to(value_SHV.scalar_type());
 }
 
 at::Tensor kept_edges_of(const Relation& relation, std::int64_t num_heads, const AttentionOptions& options,
@@ -53,7 +61,7 @@ at::Tensor kept_edges_of(const Relation& relation, std::int64_t num_heads, const
 at::Tensor attend_plain(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
                         const at::Tensor& value_SHV, const AttentionOptions& options) {
   check_query_and_key("attend_plain", relation, query_DHK, key_SHK, options);
-  check_value("attend_plain", relation, query_DHK, value_SHV);
+  check_value("attend_plain", relation, query_DHK, value_SHV, options);
   return attend_over_edges(relation, query_DHK, key_SHK, value_SHV, options,
                            kept_edges_of(relation, query_DHK.size(1), options, query_DHK.device()));
 }

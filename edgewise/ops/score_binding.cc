@@ -138,8 +138,10 @@ class ScoreBinder {
   }
 
   std::int32_t add_tensor(ScoreDomain domain, const at::Tensor& tensor, std::int64_t first) {
+    // Kernels sum the gradient of a column over heads for edges alone; for the others, expand() does.
     const bool has_gradient = c10::GradMode::is_enabled() && tensor.requires_grad();
-    result_.tensors.push_back(has_gradient ? tensor.expand({tensor.size(0), num_heads_}) : tensor);
+    const bool expands = has_gradient && domain != ScoreDomain::kEdges;
+    result_.tensors.push_back(expands ? tensor.expand({tensor.size(0), num_heads_}) : tensor);
     result_.columns.push_back({domain, first});
     return static_cast<std::int32_t>(result_.columns.size() - 1);
   }

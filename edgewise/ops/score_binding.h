@@ -33,7 +33,7 @@ struct BoundScore {
 
   kernels::ScoreProgram program;
   std::vector<Column> columns;
-  Tensors tensors;  // inputs of autograd, one for each column: [N, 1] or [N, H]; those with a gradient [N, H]
+  Tensors tensors;  // inputs of autograd, one for each column: [N, 1] or [N, H]
 };
 
 /// Compiles a score function that check_score() accepts, for relations of the same sizes. Evaluates subexpressions of

@@ -62,6 +62,7 @@ void differentiate_rows(const RowDestinationTask& task, std::int64_t piece, std:
     const RowGradients gradients = {row.compute_scores(slope), p.score == nullptr ? slope : nullptr, grad};
     exponentiate(gradients.weight, row.count(), p.log_normalizer[r * p.num_heads]);
     dot_rows(grad_out, table.second_size, row.values(), grad);
+    row.add_edge_dots(p.edge_value, grad_out, grad);
     differentiate_softmax(gradients, row.draw_dropout_factors(), row.count());
     if (p.score != nullptr) row.differentiate_scores(grad, *task.score_gradients, piece, slope);
 
@@ -72,7 +73,10 @@ void differentiate_rows(const RowDestinationTask& task, std::int64_t piece, std:
       for (std::int64_t i = 0; i < row.count(); ++i) to[i * p.num_heads] = grad[i];
     }
     sum_rows(slope, row.keys(), table.first_size, grad_query);
+    row.add_edge_sums(p.edge_key, slope, grad_query);
     store_row(grad_query, 1.0f, task.grad_query, r);
+    row.store_edge_rows(task.grad_edge_key, slope, row.query());
+    row.store_edge_rows(task.grad_edge_value, gradients.weight, grad_out);
   }
 }
 
@@ -198,12 +202,14 @@ void row_attention_backward(const AttentionBackward<T>& p, const RowPlan& plan) 
     auto output = [&](T* data, std::int64_t size) { return HeadRows<Elements>{data, f.num_heads, head, size}; };
 
     packed_sources.pack(input(f.key, f.head_size), input(f.value, f.value_size));
-    const RowDestinationTask rows = {make_row_task(f, plan, packed_sources.table(), head),
-                                     input(p.grad_out, f.value_size),
-                                     output(p.grad_query, f.head_size),
-                                     from_head(p.grad_edge_bias, head),
-                                     coefficients,
-                                     score.gradients()};
+    const RowDestinationTask rows = {.rows = make_row_task(f, plan, packed_sources.table(), head),
+                                     .grad_out = input(p.grad_out, f.value_size),
+                                     .grad_query = output(p.grad_query, f.head_size),
+                                     .grad_edge_bias = from_head(p.grad_edge_bias, head),
+                                     .coefficients = coefficients,
+                                     .score_gradients = score.gradients(),
+                                     .grad_edge_key = output(p.grad_edge_key, f.head_size),
+                                     .grad_edge_value = output(p.grad_edge_value, f.value_size)};
     score.for_pieces(head, [&](std::int64_t piece, std::int64_t row_begin, std::int64_t row_end) {
       HWY_DYNAMIC_DISPATCH(differentiate_rows)(rows, piece, row_begin, row_end);
     });

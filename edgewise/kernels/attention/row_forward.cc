@@ -26,6 +26,7 @@ void attend_rows(const RowForwardTask& task, std::int64_t row_begin, std::int64_
     const SoftmaxNormalizer softmax = exponentiate(weight, row.count());
     if (const float* factor = row.draw_dropout_factors()) multiply_in_place(weight, factor, row.count());
     sum_rows(weight, row.values(), value_size, sum);
+    row.add_edge_sums(p.edge_value, weight, sum);
     store_row(sum, softmax.normalizer, task.out, r);
     p.log_normalizer[r * p.num_heads] = softmax.log_normalizer;
   }

@@ -94,10 +94,17 @@ class RowScore {
     if (c.grad == nullptr) return;
     float* to;
     switch (c.domain) {
-      case ScoreDomain::kEdges:
-        to = c.grad + first_edge_ * task_.num_heads + task_.head;
-        for (std::int64_t i = 0; i < count_; ++i) to[i * task_.num_heads] = gradient[i];
+      case ScoreDomain::kEdges: {
+        const bool sums_heads = c.head_stride == 0;
+        const std::int64_t stride = sums_heads ? 1 : task_.num_heads;
+        to = c.grad + first_edge_ * stride + (sums_heads ? 0 : task_.head);
+        if (sums_heads && !task_.is_first_head) {
+          for (std::int64_t i = 0; i < count_; ++i) to[i] += gradient[i];
+        } else {
+          for (std::int64_t i = 0; i < count_; ++i) to[i * stride] = gradient[i];
+        }
         break;
+      }
       case ScoreDomain::kSources:
         std::copy_n(gradient, count_, gradients_->of_sources[column] + first_edge_);
         break;

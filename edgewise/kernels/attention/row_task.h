@@ -51,9 +51,18 @@ struct RowTask {
   float clamp;
   Dropout dropout;
   std::int64_t head;
-  float* log_normalizer;            // [D, H] starting at this head
-  const ScoreInputs<float>* score;  // the score function, or null
+  bool is_first_head;                  // of the heads to compute
+  float* log_normalizer;               // [D, H] starting at this head
+  const ScoreInputs<float>* score;     // the score function, or null
+  HeadRows<ConstElements> edge_key;    // rows of edges; without data for none
+  HeadRows<ConstElements> edge_value;  // rows of edges; without data for none
 };
+
+/// Returns whether a HeadRows has no data.
+template <class AnyPointer>
+bool is_absent(const HeadRows<AnyPointer>& rows) {
+  return std::visit([](const auto* data) { return data == nullptr; }, rows.data);
+}
 
 struct RowForwardTask {
   RowTask rows;
@@ -85,6 +94,8 @@ struct RowDestinationTask {
   float* grad_edge_bias;                     // [E, H] starting at this head, or null
   EdgeCoefficients* coefficients;            // [E], an input of the pass over sources
   const RowScoreGradients* score_gradients;  // or null without a score function
+  HeadRows<Elements> grad_edge_key;          // rows of edges; without data for none
+  HeadRows<Elements> grad_edge_value;        // rows of edges; without data for none
 };
 
 /// Backward over sources: gradients of keys and values.
@@ -115,8 +126,11 @@ RowTask make_row_task(const AttentionForward<T>& p, const RowPlan& plan, const R
           .clamp = p.clamp,
           .dropout = p.dropout,
           .head = head,
+          .is_first_head = head == p.heads().begin,
           .log_normalizer = from_head(p.log_normalizer, head),
-          .score = p.score};
+          .score = p.score,
+          .edge_key = {p.edge_key, p.num_heads, head, p.head_size},
+          .edge_value = {p.edge_value, p.num_heads, head, p.value_size}};
 }
 
 /// The memory of a RowTable for one head at a time. In a tensor [N, H, K] the rows of a head are H * K elements apart:

@@ -172,15 +172,20 @@ bool tile_attention_backward(const AttentionBackward<T>& p, const TilePlan& plan
   const std::vector<BackwardPart> parts = split_backward(plan, f.heads().size(), num_threads());
   const std::vector<std::int64_t> group_begin =
       group_parts(plan, parts, shared.is_empty() ? std::vector<std::int64_t>() : score_gradients.piece_of_block);
-  parallel_head_ranges(
-      std::ssize(group_begin) - 1, f.heads(), [&](std::int64_t group) { return parts[group_begin[group]].cost_before; },
-      [&](std::int64_t group, HeadRange heads) {
-        for (std::int64_t part = group_begin[group]; part < group_begin[group + 1]; ++part) {
-          if (!HWY_DYNAMIC_DISPATCH(differentiate_part)(&p, plan, parts[part], heads, &score_gradients)) {
-            is_finite = false;
-          }
-        }
-      });
+  const auto cost_before_group = [&](std::int64_t group) { return parts[group_begin[group]].cost_before; };
+  const auto differentiate_group = [&](std::int64_t group, HeadRange heads) {
+    for (std::int64_t part = group_begin[group]; part < group_begin[group + 1]; ++part) {
+      if (!HWY_DYNAMIC_DISPATCH(differentiate_part)(&p, plan, parts[part], heads, &score_gradients)) is_finite = false;
+    }
+  };
+  const std::int64_t num_groups = std::ssize(group_begin) - 1;
+  if (f.score != nullptr && f.score->sums_heads()) {
+    parallel_ranges(num_groups, cost_before_group, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t group = begin; group < end; ++group) differentiate_group(group, f.heads());
+    });
+  } else {
+    parallel_head_ranges(num_groups, f.heads(), cost_before_group, differentiate_group);
+  }
   for (std::int64_t head = f.heads().begin; head < f.heads().end; ++head) shared.finish(head - f.heads().begin, head);
   return is_finite;
 }

@@ -126,14 +126,12 @@ class TileScore {
     }
     if (!has_row_gradients_) return;
     switch (c.domain) {
-      case ScoreDomain::kEdges: {
-        float* to = c.grad + head_;
-        for_part_edges([&](std::int64_t i, EdgeIndex edge, std::int64_t) { to[edge * num_heads_] = gradient[i]; });
+      case ScoreDomain::kEdges:
+        store_at_edges(gradient, c);
         break;
-      }
       case ScoreDomain::kDestinations:
-        for_parts(
-            [&](const Part& part) { c.grad[head_ * c.size + first_row_ + part.row] += sum_of_edges(part, gradient); });
+        for_parts([&](const Part& part)
+                      HWY_ATTR { c.grad[head_ * c.size + first_row_ + part.row] += sum_of_edges(part, gradient); });
         break;
       default:
         add_at_sources(gradient, shared(column_index), 1, c.first);
@@ -234,6 +232,18 @@ class TileScore {
       for_edge_vectors(*tile_, part.row, [&](std::int64_t column, auto is_edge) HWY_ATTR {
         hn::Store(hn::IfThenElseZero(is_edge, hn::Mul(scale, hn::LoadU(d, from + column))), d, to + column);
       });
+    }
+  }
+
+  void store_at_edges(const float* gradient, const ScoreColumn<float>& c) const {
+    if (c.head_stride == 0) {
+      const bool is_first = head_ == gradients_->first_head;
+      for_part_edges([&](std::int64_t i, EdgeIndex edge, std::int64_t) {
+        c.grad[edge] = is_first ? gradient[i] : c.grad[edge] + gradient[i];
+      });
+    } else {
+      float* to = c.grad + head_;
+      for_part_edges([&](std::int64_t i, EdgeIndex edge, std::int64_t) { to[edge * num_heads_] = gradient[i]; });
     }
   }
 

@@ -33,7 +33,7 @@ struct ScoreColumn {
   std::int64_t stride;       // 1 except for edges
   std::int64_t head_stride;  // 0 if all heads have the same numbers
   std::int64_t first = 0;    // kDistances: the smallest source - destination
-  T* grad = nullptr;         // an output of backward, or null: [E, H] for edges, else [H, size]
+  T* grad = nullptr;  // an output of backward, or null: for edges [E, H], or [E] if head_stride is 0; else [H, size]
 
   const T* of_head(std::int64_t head) const { return data + head * head_stride; }
 
@@ -51,6 +51,13 @@ struct ScoreInputs {
   }
   bool has_shared_gradients() const {
     return has_gradients_of(ScoreDomain::kDistances) || has_gradients_of(ScoreDomain::kTable);
+  }
+
+  /// Returns whether a gradient of edges is a sum over heads. The first head writes it, and the other heads add to it.
+  bool sums_heads() const {
+    return std::ranges::any_of(columns, [](const auto& c) {
+      return c.grad != nullptr && c.domain == ScoreDomain::kEdges && c.head_stride == 0;
+    });
   }
 
   /// Sets the gradients of the heads `[begin, end)` to zero, except those of edges.
