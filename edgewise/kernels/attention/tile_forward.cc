@@ -116,9 +116,8 @@ class BlockForward {
   }
 
   void multiply_queries_and_keys(const RelationTile& tile) {
-    const std::int64_t depth = padded_size(p_.head_size);
     const PaddedMatrix keys = load_sources_of_head(tile, p_.key, head_, p_.num_heads, p_.head_size, key_);
-    const ColumnPanels panels = transpose(keys, tile.num_columns(), depth, strip_, key_transposed_);
+    const ColumnPanels panels = transpose(keys, tile.num_columns(), p_.head_size, strip_, key_transposed_);
     multiply_at_edges(tile, {queries_.data, queries_.stride, 1}, panels, {score_, stride_});
   }
 

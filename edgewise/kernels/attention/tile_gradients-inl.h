@@ -119,10 +119,10 @@ class TileBackward {
   void load_sources(const RelationTile& tile) {
     keys_ = load_sources_of_head(tile, f_.key, head_, f_.num_heads, f_.head_size, key_);
     if (saved_ == nullptr) {
-      key_panels_ = transpose(keys_, tile.num_columns(), padded_size(f_.head_size), strip_, key_transposed_);
+      key_panels_ = transpose(keys_, tile.num_columns(), f_.head_size, strip_, key_transposed_);
     }
     const PaddedMatrix values = load_sources_of_head(tile, f_.value, head_, f_.num_heads, f_.value_size, value_);
-    value_panels_ = transpose(values, tile.num_columns(), padded_size(f_.value_size), strip_, value_transposed_);
+    value_panels_ = transpose(values, tile.num_columns(), f_.value_size, strip_, value_transposed_);
   }
 
   /// Computes the tile's weights and gradients of scores from the loaded rows and sources.

@@ -80,7 +80,7 @@ inline void multiply_at_edges(const RelationTile& tile, const LeftOperand& a, co
           if (begin >= end) return;
           multiply_block(count, static_cast<int>((end - begin) / kLanes),
                          {a.data + row * a.row_stride, a.row_stride, a.column_stride}, b.columns_from(panel, begin),
-                         {c.data + row * c.row_stride + begin, c.row_stride}, b.depth, WriteMode::kOverwrite);
+                         {c.data + row * c.row_stride + begin, c.row_stride}, b.terms, WriteMode::kOverwrite);
         });
   }
 }
