@@ -142,7 +142,8 @@ class RowScoreBackward {
     buffers_ = std::vector<AlignedBuffer>(score->columns.size());
     for (std::size_t column = 0; column < score->columns.size(); ++column) {
       const ScoreColumn<float>& c = score->columns[column];
-      if (c.grad == nullptr || c.domain != ScoreDomain::kSources) continue;
+      const bool is_computed = c.grad != nullptr && score->program->computes_gradient_of(column);
+      if (c.domain != ScoreDomain::kSources || !is_computed) continue;
       gradients_.of_sources[column] = buffers_[column].elements<float>(relation.num_edges());
     }
     gradients_.shared = &shared_;

@@ -38,6 +38,12 @@ int num_arguments(ScoreOp op) {
   }
 }
 
+bool ScoreProgram::computes_gradient_of(std::size_t column) const {
+  return std::ranges::any_of(backward.instructions, [column](const ScoreInstruction& i) {
+    return i.op == ScoreOp::kStore && i.column == static_cast<std::int32_t>(column);
+  });
+}
+
 namespace {
 
 // Lists the instructions of nodes and outputs, and assigns registers, which are used again after their last reader.

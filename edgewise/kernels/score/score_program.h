@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <vector>
@@ -64,6 +65,9 @@ struct ScoreProgram {
   ScoreList backward;  // computes the gradients of the product and of columns; needs no register of `forward`
   bool uses_product = false;
   bool backward_reads_product = false;
+
+  /// Returns whether `backward` has an output for a column. Without one, the gradient is zero.
+  bool computes_gradient_of(std::size_t column) const;
 };
 
 /// The expression graph of a score function. Equal nodes exist once, and nodes of constants are constants. Functions
