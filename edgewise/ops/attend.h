@@ -9,6 +9,7 @@
 
 #include "edgewise/graph/relation.h"
 #include "edgewise/ops/dropout.h"
+#include "edgewise/ops/score.h"
 
 // Attention along the edges of a relation: the scaled dot-product attention of "Attention Is All You Need" (Vaswani et
 // al. 2017, section 3.2) for any pattern of edges, with gradients. Fused kernels compute it in O(E · H · (K + V)) time,
@@ -35,12 +36,21 @@ struct AttentionOptions {
   // instead of subtracting a row's maximum; attend() subtracts it anyway, so only a comparison with the tutorial needs
   // a clamp.
   std::optional<double> clamp = {};
+
+  // [E, H, K] and [E, H, V], added to the key and to the value of each edge's source, in the type of the query: features
+  // of edges, or relative positions. Undefined means none.
+  at::Tensor edge_key = {};
+  at::Tensor edge_value = {};
+
+  // Replaces the scaled dot product by a function of the user (score.h); edge_bias and clamp must then be unset. For a
+  // function that does not read Score::product(), query and key may be undefined.
+  std::optional<Score> score = {};
 };
 
 /// Passes one message along every edge and averages them at its destination.
 ///
-///     weight[e] = softmax, over the edges into d, of scale * <query[d], key[s]> + edge_bias[e]
-///     out[d]    = sum over the edges into d of weight[e] * value[s]
+///     weight[e] = softmax, over the edges into d, of scale * <query[d], key[s] + edge_key[e]> + edge_bias[e]
+///     out[d]    = sum over the edges into d of weight[e] * (value[s] + edge_value[e])
 ///
 /// The relation determines which token attends to which: there is no mask argument. A destination without edges gets
 /// zeros. An edge of score -inf, which a bias can cause, has the effect of an absent edge if the value of its source is
@@ -49,15 +59,16 @@ struct AttentionOptions {
 ///
 ///     auto out_DHV = attend(causal(length), query_DHK, key_SHK, value_SHV);
 ///
-/// Differentiable in query, key, value and edge_bias; fp32, bf16 and fp64. With bf16, sums and softmax are
-/// computed in fp32 and edge_bias must be fp32. For intervals, forward and backward take O(nodes) memory, not O(edges).
+/// Differentiable in query, key, value, the tensors of the options and the columns of a score function; fp32, bf16 and
+/// fp64. With bf16, sums, softmax and score functions are computed in fp32 and edge_bias must be fp32. For intervals,
+/// forward and backward take O(nodes) memory, not O(edges).
 /// Throws Error when a shape, dtype or device does not fit.
 at::Tensor attend(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
                   const at::Tensor& value_SHV, const AttentionOptions& options = {});
 
 /// Attends with one relation per head; all relations have the same numbers of sources and destinations. The output of
-/// head h has the same bits as that of attend(relation_H[h], …), with dropout too. edge_bias must be undefined, because
-/// the heads have different edges.
+/// head h has the same bits as that of attend(relation_H[h], …), with dropout too. The tensors of edges in the options
+/// must be undefined, because the heads have different edges.
 at::Tensor attend(std::span<const Relation> relation_H, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
                   const at::Tensor& value_SHV, const AttentionOptions& options = {});
 

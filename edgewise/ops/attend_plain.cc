@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/cat.h>
+#include <ATen/ops/zeros.h>
 
 #include <vector>
 
@@ -8,35 +9,45 @@
 #include "edgewise/ops/checks.h"
 #include "edgewise/ops/dropout_kernel.h"
 #include "edgewise/ops/edge_index.h"
+#include "edgewise/ops/score_node.h"
 
 namespace edgewise {
 namespace {
 
-at::Tensor compute_scores(const EdgeIndexTensors& edges, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
+at::Tensor compute_scores(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
                           const AttentionOptions& options) {
-  const at::Tensor product_EHK =
-      query_DHK.index_select(0, edges.destination_E) * key_SHK.index_select(0, edges.source_E);
+  const EdgeIndexTensors& edges = edge_index_tensors(relation, query_DHK.device());
+  at::Tensor key_EHK = key_SHK.index_select(0, edges.source_E);
+  if (options.edge_key.defined()) key_EHK = key_EHK + options.edge_key.to(key_EHK.scalar_type());
+  const at::Tensor product_EHK = query_DHK.index_select(0, edges.destination_E) * key_EHK;
   at::Tensor score_EH = product_EHK.sum(-1) * scale_or_default(options, query_DHK);
+  if (options.score) return score_plain(relation, *options.score, score_EH);
   if (options.clamp) score_EH = score_EH.clamp(-*options.clamp, *options.clamp);
   return options.edge_bias.defined() ? score_EH + options.edge_bias : score_EH;
 }
 
-at::Tensor compute_weights(const EdgeIndexTensors& edges, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
+at::Tensor compute_weights(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
                            const AttentionOptions& options) {
   const at::ScalarType type = parameter_type(query_DHK);
-  return softmax_over_rows(edges, query_DHK.size(0),
-                           compute_scores(edges, query_DHK.to(type), key_SHK.to(type), options));
+  return softmax_over_rows(edge_index_tensors(relation, query_DHK.device()), query_DHK.size(0),
+                           compute_scores(relation, query_DHK.to(type), key_SHK.to(type), options));
 }
 
-/// Attends with the heads of the tensors; `is_kept_EH` is undefined without dropout.
-at::Tensor attend_over_edges(const EdgeIndexTensors& edges, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
+// Attends with the heads of the tensors; `is_kept_EH` is undefined without dropout.
+at::Tensor attend_over_edges(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
                              const at::Tensor& value_SHV, const AttentionOptions& options,
                              const at::Tensor& is_kept_EH) {
-  at::Tensor weight_EH = compute_weights(edges, query_DHK, key_SHK, options);
+  at::Tensor weight_EH = compute_weights(relation, query_DHK, key_SHK, options);
   if (is_kept_EH.defined()) {
     weight_EH = keep_elements(weight_EH, is_kept_EH, dropout_rule(options.dropout, options.dropout_key));
   }
-  return sum_messages(edges, query_DHK.size(0), weight_EH, value_SHV);
+  const EdgeIndexTensors& edges = edge_index_tensors(relation, query_DHK.device());
+  if (!options.edge_value.defined()) return sum_messages(edges, query_DHK.size(0), weight_EH, value_SHV);
+  const at::ScalarType type = weight_EH.scalar_type();
+  const at::Tensor value_EHV = value_SHV.to(type).index_select(0, edges.source_E) + options.edge_value.to(type);
+  return at::zeros({query_DHK.size(0), value_SHV.size(1), value_SHV.size(2)}, value_EHV.options())
+      .index_add(0, edges.destination_E, weight_EH.unsqueeze(-1) * value_EHV)
+      .to(value_SHV.scalar_type());
 }
 
 at::Tensor kept_edges_of(const Relation& relation, std::int64_t num_heads, const AttentionOptions& options,
@@ -50,8 +61,8 @@ at::Tensor kept_edges_of(const Relation& relation, std::int64_t num_heads, const
 at::Tensor attend_plain(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
                         const at::Tensor& value_SHV, const AttentionOptions& options) {
   check_query_and_key("attend_plain", relation, query_DHK, key_SHK, options);
-  check_value("attend_plain", relation, query_DHK, value_SHV);
-  return attend_over_edges(edge_index_tensors(relation, query_DHK.device()), query_DHK, key_SHK, value_SHV, options,
+  check_value("attend_plain", relation, query_DHK, value_SHV, options);
+  return attend_over_edges(relation, query_DHK, key_SHK, value_SHV, options,
                            kept_edges_of(relation, query_DHK.size(1), options, query_DHK.device()));
 }
 
@@ -63,8 +74,10 @@ at::Tensor attend_heads_plain(std::span<const Relation> relation_H, const at::Te
     const Relation& relation = relation_H[static_cast<std::size_t>(head)];
     const auto of_head = [head](const at::Tensor& x) { return x.defined() ? x.narrow(1, head, 1) : x; };
     const at::Tensor is_kept_EH = kept_edges_of(relation, num_heads, options, query_DHK.device());
-    out_H.push_back(attend_over_edges(edge_index_tensors(relation, query_DHK.device()), of_head(query_DHK),
-                                      of_head(key_SHK), of_head(value_SHV), options, of_head(is_kept_EH)));
+    AttentionOptions head_options = options;
+    if (options.score) head_options.score = score_of_head(*options.score, head);
+    out_H.push_back(attend_over_edges(relation, of_head(query_DHK), of_head(key_SHK), of_head(value_SHV), head_options,
+                                      of_head(is_kept_EH)));
   }
   return at::cat(out_H, 1);
 }
@@ -72,7 +85,7 @@ at::Tensor attend_heads_plain(std::span<const Relation> relation_H, const at::Te
 at::Tensor attention_weights_plain(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
                                    const AttentionOptions& options) {
   check_query_and_key("attention_weights_plain", relation, query_DHK, key_SHK, options);
-  return compute_weights(edge_index_tensors(relation, query_DHK.device()), query_DHK, key_SHK, options);
+  return compute_weights(relation, query_DHK, key_SHK, options);
 }
 
 }  // namespace edgewise

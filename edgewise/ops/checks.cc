@@ -7,12 +7,23 @@
 #include <cmath>
 
 #include "edgewise/base/error.h"
+#include "edgewise/ops/score_node.h"
 
 namespace edgewise {
 namespace {
 
 void check_defined(std::string_view function, std::string_view name, const at::Tensor& tensor) {
   check(tensor.defined(), "{}: {} is undefined, needs a tensor", function, name);
+}
+
+// Checks a tensor with a vector for each edge and head, unless it is undefined.
+void check_edge_vectors(std::string_view function, std::string_view name, const Relation& relation,
+                        const at::Tensor& edges_EHK, const at::Tensor& query_DHK) {
+  if (!edges_EHK.defined()) return;
+  check_dimensions(function, name, edges_EHK, 3, "edges, heads, size of a head");
+  check_edge_rows(function, name, edges_EHK, relation);
+  check_same_heads(function, name, edges_EHK, "query", query_DHK);
+  check_same_type(function, name, edges_EHK, "query", query_DHK);
 }
 
 void check_options(std::string_view function, const Relation& relation, const at::Tensor& query_DHK,
@@ -29,6 +40,14 @@ void check_options(std::string_view function, const Relation& relation, const at
     check_rows(function, "edge_bias", options.edge_bias, relation.num_edges(), "edge");
     check_same_heads(function, "edge_bias", options.edge_bias, "query", query_DHK);
   }
+  check_edge_vectors(function, "edge_key", relation, options.edge_key, query_DHK);
+  check_edge_vectors(function, "edge_value", relation, options.edge_value, query_DHK);
+  if (options.edge_key.defined()) check_same_head_size(function, "edge_key", options.edge_key, "query", query_DHK);
+  if (!options.score) return;
+  check(!options.clamp && !options.edge_bias.defined(),
+        "{}: score is set beside {}, needs to contain it; write clamp(Score::product(), …) or + Score::of_edges(…)",
+        function, options.clamp ? "clamp" : "edge_bias");
+  check_score(function, relation, *options.score, query_DHK.size(1), query_DHK.device());
 }
 
 }  // namespace
@@ -133,10 +152,12 @@ void check_query_and_key(std::string_view function, const Relation& relation, co
 }
 
 void check_value(std::string_view function, const Relation& relation, const at::Tensor& query_DHK,
-                 const at::Tensor& value_SHV) {
+                 const at::Tensor& value_SHV, const AttentionOptions& options) {
   check_dimensions(function, "value", value_SHV, 3, "sources, heads, size of a head's value");
   check_rows(function, "value", value_SHV, relation.num_sources(), "source");
   check_same_heads(function, "value", value_SHV, "query", query_DHK);
+  if (options.edge_value.defined())
+    check_same_head_size(function, "edge_value", options.edge_value, "value", value_SHV);
 }
 
 double scale_or_default(const AttentionOptions& options, const at::Tensor& query_DHK) {

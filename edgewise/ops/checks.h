@@ -66,7 +66,7 @@ void check_differentiated_once(std::string_view function);
 void check_query_and_key(std::string_view function, const Relation& relation, const at::Tensor& query_DHK,
                          const at::Tensor& key_SHK, const AttentionOptions& options);
 void check_value(std::string_view function, const Relation& relation, const at::Tensor& query_DHK,
-                 const at::Tensor& value_SHV);
+                 const at::Tensor& value_SHV, const AttentionOptions& options);
 
 /// Returns options.scale, or 1 / sqrt(K) if it is unset.
 double scale_or_default(const AttentionOptions& options, const at::Tensor& query_DHK);

@@ -7,10 +7,12 @@
 
 #include "edgewise/graph/relation_view.h"
 #include "edgewise/kernels/dropout/dropout.h"
+#include "edgewise/kernels/score/score_inputs.h"
 #include "edgewise/kernels/simd/accumulator_type.h"
 
 // The arguments of attention on raw memory, and the reference. kernels/attention/attention_plan.h has the functions
 // that other folders call. Shapes: D = destinations, S = sources, E = edges, H = heads, K = head size, V = value size.
+// The key of an edge is that of its source plus its edge key, and its value is that of its source plus its edge value.
 namespace edgewise::kernels {
 
 /// The heads `[begin, end)`.
@@ -39,6 +41,11 @@ struct AttentionForward {
   // reads them. If null, backward computes the weights again.
   AccumulatorType<T>* saved_weights = nullptr;
   std::optional<std::int64_t> only_head = {};  // the only head to compute, if each head has its own relation
+  // The score function, or null for the product itself. Requires clamp == infinity and edge_bias == null. Backward
+  // writes the gradients of its columns.
+  const ScoreInputs<AccumulatorType<T>>* score = nullptr;
+  const T* edge_key = nullptr;    // [E, H, K], or null
+  const T* edge_value = nullptr;  // [E, H, V], or null
 
   HeadRange heads() const { return only_head ? HeadRange{*only_head, *only_head + 1} : HeadRange{0, num_heads}; }
 };
@@ -51,6 +58,8 @@ struct AttentionBackward {
   T* grad_key;                         // [S, H, K]
   T* grad_value;                       // [S, H, V]
   AccumulatorType<T>* grad_edge_bias;  // [E, H], or null
+  T* grad_edge_key = nullptr;          // [E, H, K], or null
+  T* grad_edge_value = nullptr;        // [E, H, V], or null
 };
 
 template <typename T>

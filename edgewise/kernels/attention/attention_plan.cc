@@ -7,6 +7,15 @@
 #include "edgewise/kernels/simd/instruction_set.h"
 
 namespace edgewise::kernels {
+namespace {
+
+// Each edge reads its vectors once, so that tiles, which share what they read, would be no faster than rows.
+template <typename T>
+bool has_edge_vectors(const AttentionForward<T>& p) {
+  return p.edge_key != nullptr || p.edge_value != nullptr;
+}
+
+}  // namespace
 
 std::string_view attention_path_name(AttentionPath path) {
   switch (path) {
@@ -47,7 +56,7 @@ void attention_forward(const AttentionForward<T>& p, const AttentionPlan& plan) 
   const AttentionPath path = plan.path_of<T>();
   if (path == AttentionPath::kReference) return reference::attention_forward(p, plan.relation());
   if constexpr (!std::is_same_v<T, double>) {
-    if (path == AttentionPath::kTiles && cpu::tile_attention_forward(p, plan.tiles())) return;
+    if (path == AttentionPath::kTiles && !has_edge_vectors(p) && cpu::tile_attention_forward(p, plan.tiles())) return;
     cpu::row_attention_forward(p, plan.rows());
   }
 }
@@ -57,7 +66,10 @@ void attention_backward(const AttentionBackward<T>& p, const AttentionPlan& plan
   const AttentionPath path = plan.path_of<T>();
   if (path == AttentionPath::kReference) return reference::attention_backward(p, plan.relation());
   if constexpr (!std::is_same_v<T, double>) {
-    if (path == AttentionPath::kTiles && cpu::tile_attention_backward(p, plan.tiles())) return;
+    if (path == AttentionPath::kTiles && !has_edge_vectors(p.forward) &&
+        cpu::tile_attention_backward(p, plan.tiles())) {
+      return;
+    }
     cpu::row_attention_backward(p, plan.rows());
   }
 }

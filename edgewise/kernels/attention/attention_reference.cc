@@ -2,9 +2,11 @@
 #include <cmath>
 #include <vector>
 
+#include "edgewise/base/threads.h"
 #include "edgewise/kernels/attention/attention.h"
 #include "edgewise/kernels/attention/parallel_rows.h"
 #include "edgewise/kernels/reference_loops.h"
+#include "edgewise/kernels/score/score_numbers.h"
 
 namespace edgewise::kernels::reference {
 namespace {
@@ -20,17 +22,108 @@ EdgeEnds edge_ends(const RelationView& relation, std::int64_t row, EdgeIndex edg
   return {row * num_heads + head, relation.source(row, edge) * num_heads + head};
 }
 
+// Returns <query, key> of an edge.
 template <typename T>
-struct Score {
+T edge_product(const AttentionForward<T>& p, EdgeEnds ends, EdgeIndex edge, std::int64_t head) {
+  const T* query_K = p.query + ends.destination * p.head_size;
+  const T product = dot(query_K, p.key + ends.source * p.head_size, p.head_size);
+  if (p.edge_key == nullptr) return product;
+  return product + dot(query_K, p.edge_key + (edge * p.num_heads + head) * p.head_size, p.head_size);
+}
+
+// A score function for one edge and head. Adds to the gradients of columns, and sets those of edges.
+template <typename T>
+class ReferenceScore {
+ public:
+  ReferenceScore(const AttentionForward<T>& p, EdgeEnds ends, EdgeIndex edge, std::int64_t head)
+      : score_(*p.score),
+        num_heads_(p.num_heads),
+        head_(head),
+        is_first_head_(head == p.heads().begin),
+        edge_(edge),
+        source_(ends.source / p.num_heads),
+        destination_(ends.destination / p.num_heads),
+        product_(p.scale * edge_product(p, ends, edge, head)) {}
+
+  T compute() {
+    const ScoreList& list = score_.program->forward;
+    std::vector<T> registers(list.num_registers);
+    run_score_list(list, registers.data(), *this);
+    return registers[list.result];
+  }
+
+  // Returns the gradient of the scaled product.
+  T differentiate(T grad_score) {
+    grad_score_ = grad_score;
+    const ScoreList& list = score_.program->backward;
+    std::vector<T> registers(list.num_registers);
+    run_score_list(list, registers.data(), *this);
+    return grad_product_;
+  }
+
+  T product() const { return product_; }
+  T gradient() const { return grad_score_; }
+  T column(std::int32_t column) const {
+    const ScoreColumn<T>& c = score_.columns[column];
+    return c.of_head(head_)[index_in(c) * c.stride];
+  }
+  T lookup(std::int32_t column, std::int64_t index) const { return score_.columns[column].of_head(head_)[index]; }
+  std::int64_t table_size(std::int32_t column) const { return score_.columns[column].size; }
+
+  void store(std::int32_t column, T gradient) {
+    if (column == kProductColumn) {
+      grad_product_ = gradient;
+      return;
+    }
+    const ScoreColumn<T>& c = score_.columns[column];
+    if (c.grad == nullptr) return;
+    if (c.domain == ScoreDomain::kEdges && c.head_stride == 0) {
+      c.grad[edge_] = is_first_head_ ? gradient : c.grad[edge_] + gradient;
+    } else if (c.domain == ScoreDomain::kEdges) {
+      c.grad[edge_ * num_heads_ + head_] = gradient;
+    } else {
+      c.grad[head_ * c.size + index_in(c)] += gradient;
+    }
+  }
+  void store_looked_up(std::int32_t column, std::int64_t index, T gradient) {
+    const ScoreColumn<T>& c = score_.columns[column];
+    if (c.grad != nullptr) c.grad[head_ * c.size + index] += gradient;
+  }
+
+ private:
+  std::int64_t index_in(const ScoreColumn<T>& c) const {
+    switch (c.domain) {
+      case ScoreDomain::kEdges:
+        return edge_;
+      case ScoreDomain::kSources:
+        return source_;
+      case ScoreDomain::kDestinations:
+        return destination_;
+      default:
+        return source_ - destination_ - c.first;
+    }
+  }
+
+  const ScoreInputs<T>& score_;
+  std::int64_t num_heads_, head_;
+  bool is_first_head_;
+  EdgeIndex edge_;
+  std::int64_t source_, destination_;
+  T product_;
+  T grad_score_ = 0;
+  T grad_product_ = 0;
+};
+
+template <typename T>
+struct EdgeScore {
   T value;
   bool is_clamped;  // the gradients of query and key are then zero
 };
 
 template <typename T>
-Score<T> edge_score(const AttentionForward<T>& p, EdgeEnds ends, EdgeIndex edge, std::int64_t head) {
-  const T* query_K = p.query + ends.destination * p.head_size;
-  const T* key_K = p.key + ends.source * p.head_size;
-  const T scaled = p.scale * dot(query_K, key_K, p.head_size);
+EdgeScore<T> edge_score(const AttentionForward<T>& p, EdgeEnds ends, EdgeIndex edge, std::int64_t head) {
+  if (p.score != nullptr) return {ReferenceScore<T>(p, ends, edge, head).compute(), false};
+  const T scaled = p.scale * edge_product(p, ends, edge, head);
   const T bias = p.edge_bias == nullptr ? T{0} : p.edge_bias[edge * p.num_heads + head];
   return {std::clamp(scaled, -p.clamp, p.clamp) + bias, std::abs(scaled) > p.clamp};
 }
@@ -55,7 +148,11 @@ void attend_row(const AttentionForward<T>& p, const RelationView& relation, std:
       maximum = score;
     }
     const T weight = exp_difference(score, maximum);
-    add_scaled(out_V, weight * dropout.factor(edge), p.value + ends.source * p.value_size, p.value_size);
+    const T factor = weight * dropout.factor(edge);
+    add_scaled(out_V, factor, p.value + ends.source * p.value_size, p.value_size);
+    if (p.edge_value != nullptr) {
+      add_scaled(out_V, factor, p.edge_value + (edge * p.num_heads + head) * p.value_size, p.value_size);
+    }
     total += weight;
   }
 
@@ -63,9 +160,16 @@ void attend_row(const AttentionForward<T>& p, const RelationView& relation, std:
   if (total != 0) scale_in_place(out_V, 1 / total, p.value_size);
 }
 
-/// Notation: w = weights, m = dropout factors, g = gradient of out. The gradient of weight e is m[e] * <g, value[s]>,
-/// and the gradient of score e is w[e] * (m[e] * <g, value[s]> - sum over the row of w * m * <g, value>). The sum
-/// equals <g, out>, so it needs no pass over the edges.
+// Writes factor * from to row `row` of a tensor, unless the tensor is null.
+template <typename T>
+void set_scaled(T* tensor, std::int64_t row, T factor, const T* from, std::int64_t size) {
+  if (tensor == nullptr) return;
+  std::transform(from, from + size, tensor + row * size, [factor](T x) { return factor * x; });
+}
+
+// Notation: w = weights, m = dropout factors, g = gradient of out. The gradient of weight e is m[e] * <g, value[s]>,
+// and the gradient of score e is w[e] * (m[e] * <g, value[s]> - sum over the row of w * m * <g, value>). The sum equals
+// <g, out>, so it needs no pass over the edges.
 template <typename T>
 void differentiate_row(const AttentionBackward<T>& p, const RelationView& relation, std::int64_t row,
                        std::int64_t head) {
@@ -80,18 +184,45 @@ void differentiate_row(const AttentionBackward<T>& p, const RelationView& relati
 
   for (EdgeIndex edge = relation.row_begin[row]; edge < relation.row_begin[row + 1]; ++edge) {
     const EdgeEnds ends = edge_ends(relation, row, edge, head, f.num_heads);
-    const Score<T> score = edge_score(f, ends, edge, head);
+    const EdgeScore<T> score = edge_score(f, ends, edge, head);
     const T weight = exp_difference(score.value, f.log_normalizer[destination]);
     const T factor = dropout.factor(edge);
-    const T grad_weight = factor * dot(grad_out_V, f.value + ends.source * f.value_size, f.value_size);
-    const T grad_score = weight * (grad_weight - mean_gradient);
+    const std::int64_t at_edge = edge * f.num_heads + head;
+    T grad_message = dot(grad_out_V, f.value + ends.source * f.value_size, f.value_size);
+    if (f.edge_value != nullptr) {
+      grad_message += dot(grad_out_V, f.edge_value + at_edge * f.value_size, f.value_size);
+    }
+    const T grad_score = weight * (factor * grad_message - mean_gradient);
 
     add_scaled(p.grad_value + ends.source * f.value_size, weight * factor, grad_out_V, f.value_size);
+    set_scaled(p.grad_edge_value, at_edge, weight * factor, grad_out_V, f.value_size);
     if (p.grad_edge_bias != nullptr) p.grad_edge_bias[edge * f.num_heads + head] = grad_score;
-    if (score.is_clamped) continue;
-    add_scaled(grad_query_K, f.scale * grad_score, f.key + ends.source * f.head_size, f.head_size);
-    add_scaled(p.grad_key + ends.source * f.head_size, f.scale * grad_score, query_K, f.head_size);
+    if (score.is_clamped) {
+      set_scaled(p.grad_edge_key, at_edge, T{0}, query_K, f.head_size);
+      continue;
+    }
+    const T grad_product =
+        f.score == nullptr ? grad_score : ReferenceScore<T>(f, ends, edge, head).differentiate(grad_score);
+    add_scaled(grad_query_K, f.scale * grad_product, f.key + ends.source * f.head_size, f.head_size);
+    add_scaled(p.grad_key + ends.source * f.head_size, f.scale * grad_product, query_K, f.head_size);
+    if (f.edge_key != nullptr) {
+      add_scaled(grad_query_K, f.scale * grad_product, f.edge_key + at_edge * f.head_size, f.head_size);
+    }
+    set_scaled(p.grad_edge_key, at_edge, f.scale * grad_product, query_K, f.head_size);
   }
+}
+
+// Differentiates the rows of a head in order, because edges of different rows may add to one number, and heads in
+// order, if they do.
+template <typename T>
+void differentiate_heads(const AttentionBackward<T>& p, const RelationView& relation) {
+  const HeadRange heads = p.forward.heads();
+  const std::int64_t grain = p.forward.score->sums_heads() ? heads.size() : 1;
+  parallel_for(heads.size(), grain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t head = heads.begin + begin; head < heads.begin + end; ++head) {
+      for (std::int64_t row = 0; row < relation.num_destinations; ++row) differentiate_row(p, relation, row, head);
+    }
+  });
 }
 
 template <typename T>
@@ -122,7 +253,10 @@ class FloatAttention {
         query_(p.query, p.query + num_rows_ * p.head_size),
         key_(p.key, p.key + num_sources_ * p.head_size),
         log_normalizer_(num_rows_) {
+    const std::int64_t num_edges = relation.num_edges() * p.num_heads;
     if (p.value != nullptr) value_.assign(p.value, p.value + num_sources_ * p.value_size);
+    if (p.edge_key != nullptr) edge_key_.assign(p.edge_key, p.edge_key + num_edges * p.head_size);
+    if (p.edge_value != nullptr) edge_value_.assign(p.edge_value, p.edge_value + num_edges * p.value_size);
     if (p.out != nullptr) out_.assign(p.out, p.out + num_rows_ * p.value_size);
     if (p.log_normalizer != nullptr) log_normalizer_.assign(p.log_normalizer, p.log_normalizer + num_rows_);
     forward_ = {.query = query_.data(),
@@ -137,7 +271,10 @@ class FloatAttention {
                 .scale = p.scale,
                 .clamp = p.clamp,
                 .dropout = p.dropout,
-                .only_head = p.only_head};
+                .only_head = p.only_head,
+                .score = p.score,
+                .edge_key = p.edge_key == nullptr ? nullptr : edge_key_.data(),
+                .edge_value = p.edge_value == nullptr ? nullptr : edge_value_.data()};
   }
 
   const AttentionForward<float>& forward() const { return forward_; }
@@ -147,7 +284,7 @@ class FloatAttention {
  private:
   std::int64_t num_rows_;
   std::int64_t num_sources_;
-  std::vector<float> query_, key_, value_, out_, log_normalizer_;
+  std::vector<float> query_, key_, value_, edge_key_, edge_value_, out_, log_normalizer_;
   AttentionForward<float> forward_;
 };
 
@@ -163,6 +300,10 @@ void attention_backward(const AttentionBackward<T>& p, const RelationView& relat
   const AttentionForward<T>& f = p.forward;
   clear_heads(p.grad_key, 0, relation.num_sources, f.heads(), f.num_heads, f.head_size);
   clear_heads(p.grad_value, 0, relation.num_sources, f.heads(), f.num_heads, f.value_size);
+  if (f.score != nullptr) {
+    f.score->clear_gradients(f.heads().begin, f.heads().end);
+    if (f.score->has_shared_gradients() || f.score->sums_heads()) return differentiate_heads(p, relation);
+  }
   parallel_runs(relation, f.heads(), [&](std::int64_t row_begin, std::int64_t row_end, std::int64_t head) {
     for (std::int64_t row = row_begin; row < row_end; ++row) differentiate_row(p, relation, row, head);
   });
@@ -200,13 +341,21 @@ void attention_backward(const AttentionBackward<BFloat16>& p, const RelationView
   std::vector<float> grad_query(p.grad_query, p.grad_query + num_rows * f.head_size);
   std::vector<float> grad_key(p.grad_key, p.grad_key + num_sources * f.head_size);
   std::vector<float> grad_value(p.grad_value, p.grad_value + num_sources * f.value_size);
-  const AttentionBackward<float> backward = {.forward = in_float.forward(),
-                                             .grad_out = grad_out.data(),
-                                             .grad_query = grad_query.data(),
-                                             .grad_key = grad_key.data(),
-                                             .grad_value = grad_value.data(),
-                                             .grad_edge_bias = p.grad_edge_bias};
+  const std::int64_t num_edges = relation.num_edges() * f.num_heads;
+  std::vector<float> grad_edge_key(p.grad_edge_key == nullptr ? 0 : num_edges * f.head_size);
+  std::vector<float> grad_edge_value(p.grad_edge_value == nullptr ? 0 : num_edges * f.value_size);
+  const AttentionBackward<float> backward = {
+      .forward = in_float.forward(),
+      .grad_out = grad_out.data(),
+      .grad_query = grad_query.data(),
+      .grad_key = grad_key.data(),
+      .grad_value = grad_value.data(),
+      .grad_edge_bias = p.grad_edge_bias,
+      .grad_edge_key = p.grad_edge_key == nullptr ? nullptr : grad_edge_key.data(),
+      .grad_edge_value = p.grad_edge_value == nullptr ? nullptr : grad_edge_value.data()};
   attention_backward(backward, relation);
+  if (p.grad_edge_key != nullptr) round_to(grad_edge_key, p.grad_edge_key);
+  if (p.grad_edge_value != nullptr) round_to(grad_edge_value, p.grad_edge_value);
   round_to(grad_query, p.grad_query);
   round_to(grad_key, p.grad_key);
   round_to(grad_value, p.grad_value);

@@ -17,7 +17,7 @@ namespace {
 /// One number per edge of a row, before and after differentiate_softmax().
 struct RowGradients {
   float* weight;  // before: weights; after: weights times dropout factors
-  float* slope;   // before: derivatives of scores by <query, key>; after: gradients of <query, key>
+  float* slope;   // before: derivatives of scores by <query, key>; after: gradients of <query, key>. Or null
   float* grad;    // before: <gradient of out, value>; after: gradients of scores
 };
 
@@ -41,12 +41,12 @@ HWY_INLINE void differentiate_softmax(const RowGradients& row, const float* fact
   for (std::int64_t i = 0; i < count; i += kLanes) {
     const auto grad = hn::Mul(hn::LoadU(d, row.weight + i), hn::Sub(hn::LoadU(d, row.grad + i), mean));
     hn::StoreU(grad, d, row.grad + i);
-    hn::StoreU(hn::Mul(grad, hn::LoadU(d, row.slope + i)), d, row.slope + i);
+    if (row.slope != nullptr) hn::StoreU(hn::Mul(grad, hn::LoadU(d, row.slope + i)), d, row.slope + i);
   }
   if (factor != nullptr) multiply_in_place(row.weight, factor, count);
 }
 
-void differentiate_rows(const RowDestinationTask& p, std::int64_t row_begin, std::int64_t row_end) {
+void differentiate_rows(const RowDestinationTask& p, std::int64_t piece, std::int64_t row_begin, std::int64_t row_end) {
   const RowTable& table = p.keys_and_values;
   Scratch::of_this_thread().reset();
   EdgeRow row(p);
@@ -57,10 +57,12 @@ void differentiate_rows(const RowDestinationTask& p, std::int64_t row_begin, std
   for (std::int64_t r = row_begin; r < row_end; ++r) {
     row.move_to(r);
     load_row(p.grad_out, r, grad_out);
-    const RowGradients gradients = {row.compute_scores(slope), slope, grad};
+    const RowGradients gradients = {row.compute_scores(slope), p.score == nullptr ? slope : nullptr, grad};
     exponentiate(gradients.weight, row.count(), p.log_normalizer[r * p.num_heads]);
     dot_rows(grad_out, table.second_size, row.values(), grad);
+    row.add_edge_dots(p.edge_value, grad_out, grad);
     differentiate_softmax(gradients, row.draw_dropout_factors(), row.count());
+    if (p.score != nullptr) row.differentiate_scores(grad, *p.score_gradients, piece, slope);
 
     EdgeCoefficients* coefficients = p.coefficients + row.first_edge();
     for (std::int64_t i = 0; i < row.count(); ++i) coefficients[i] = {gradients.weight[i], slope[i]};
@@ -69,7 +71,23 @@ void differentiate_rows(const RowDestinationTask& p, std::int64_t row_begin, std
       for (std::int64_t i = 0; i < row.count(); ++i) to[i * p.num_heads] = grad[i];
     }
     sum_rows(slope, row.keys(), table.first_size, grad_query);
+    row.add_edge_sums(p.edge_key, slope, grad_query);
     store_row(grad_query, 1.0f, p.grad_query, r);
+    row.store_edge_rows(p.grad_edge_key, slope, row.query());
+    row.store_edge_rows(p.grad_edge_value, gradients.weight, grad_out);
+  }
+}
+
+// Sums the gradients of the source's numbers in the columns of the score function.
+void sum_score_gradients(const RowSourceTask& task, std::int64_t source) {
+  const EdgesBySource& edges = task.edges;
+  const std::vector<float*>& of_sources = task.score_gradients->of_sources;
+  for (std::size_t column = 0; column < of_sources.size(); ++column) {
+    if (of_sources[column] == nullptr) continue;
+    float sum = 0.0f;
+    for (EdgeIndex i = edges.begin[source]; i < edges.begin[source + 1]; ++i) sum += of_sources[column][edges.edge[i]];
+    const ScoreColumn<float>& c = task.score->columns[column];
+    c.grad[task.grad_key.head * c.size + source] = sum;
   }
 }
 
@@ -97,6 +115,7 @@ void differentiate_sources(const RowSourceTask& task, std::int64_t source_begin,
     store_row(sum, 1.0f, task.grad_key, source);
     sum_rows(value_factor, {table.data + table.first_size, table.stride(), destination, count}, table.second_size, sum);
     store_row(sum, 1.0f, task.grad_value, source);
+    if (task.score != nullptr) sum_score_gradients(task, source);
   }
 }
 
@@ -110,6 +129,63 @@ namespace edgewise::kernels::cpu {
 HWY_EXPORT(differentiate_rows);
 HWY_EXPORT(differentiate_sources);
 
+// The sums of gradients of a score function over one head after the other, and the pieces of rows that share sums.
+class RowScoreBackward {
+ public:
+  RowScoreBackward(const ScoreInputs<float>* score, const RelationView& relation, HeadRange heads)
+      : score_(score), relation_(relation), shared_(score, relation.num_edges(), /*num_heads=*/1) {
+    if (score == nullptr) return;
+    score->clear_gradients(heads.begin, heads.end);
+    gradients_.of_sources.assign(score->columns.size(), nullptr);
+    buffers_ = std::vector<AlignedBuffer>(score->columns.size());
+    for (std::size_t column = 0; column < score->columns.size(); ++column) {
+      const ScoreColumn<float>& c = score->columns[column];
+      const bool is_computed = c.grad != nullptr && score->program->computes_gradient_of(column);
+      if (c.domain != ScoreDomain::kSources || !is_computed) continue;
+      gradients_.of_sources[column] = buffers_[column].elements<float>(relation.num_edges());
+    }
+    gradients_.shared = &shared_;
+    if (!shared_.is_empty()) cut_pieces();
+  }
+
+  const RowScoreGradients* gradients() const { return score_ == nullptr ? nullptr : &gradients_; }
+
+  /// Calls fn(piece, row_begin, row_end) in parallel on disjoint ranges of rows that together cover all rows. Then adds
+  /// up the sums of all pieces for `head`.
+  template <class Fn>
+  void for_pieces(std::int64_t head, Fn fn) {
+    if (shared_.is_empty()) {
+      parallel_row_ranges(relation_, [&](std::int64_t row_begin, std::int64_t row_end) { fn(0, row_begin, row_end); });
+      return;
+    }
+    shared_.clear();
+    parallel_for(std::ssize(piece_begin_) - 1, 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t piece = begin; piece < end; ++piece) fn(piece, piece_begin_[piece], piece_begin_[piece + 1]);
+    });
+    shared_.finish(/*head=*/0, head);
+  }
+
+ private:
+  void cut_pieces() {
+    const std::int64_t rows = relation_.num_destinations;
+    const std::int64_t cost = cost_before(relation_, rows) / shared_.max_pieces() + 1;
+    piece_begin_ = {0};
+    for (std::int64_t row = 0; row < rows; ++row) {
+      if (cost_before(relation_, row) - cost_before(relation_, piece_begin_.back()) >= cost)
+        piece_begin_.push_back(row);
+    }
+    piece_begin_.push_back(rows);
+    shared_.allocate(std::ssize(piece_begin_) - 1);
+  }
+
+  const ScoreInputs<float>* score_;
+  const RelationView& relation_;
+  SharedGradients<float> shared_;
+  RowScoreGradients gradients_;
+  std::vector<AlignedBuffer> buffers_;  // by column
+  std::vector<std::int64_t> piece_begin_;
+};
+
 template <typename T>
 void row_attention_backward(const AttentionBackward<T>& p, const RowPlan& plan) {
   const AttentionForward<T>& f = p.forward;
@@ -117,6 +193,7 @@ void row_attention_backward(const AttentionBackward<T>& p, const RowPlan& plan) 
   const RelationView& relation = plan.relation();
   AlignedBuffer buffer;
   auto* coefficients = buffer.elements<EdgeCoefficients>(relation.num_edges());
+  RowScoreBackward score(f.score, relation, f.heads());
   PackedRows packed_sources(relation.num_sources, f.head_size, f.value_size);
   PackedRows packed_destinations(relation.num_destinations, f.head_size, f.value_size);
   for (std::int64_t head = f.heads().begin; head < f.heads().end; ++head) {
@@ -125,15 +202,25 @@ void row_attention_backward(const AttentionBackward<T>& p, const RowPlan& plan) 
 
     packed_sources.pack(input(f.key, f.head_size), input(f.value, f.value_size));
     const RowDestinationTask rows = {make_row_task(f, plan, packed_sources.table(), head),
-                                     input(p.grad_out, f.value_size), output(p.grad_query, f.head_size),
-                                     from_head(p.grad_edge_bias, head), coefficients};
-    parallel_row_ranges(relation, [&](std::int64_t row_begin, std::int64_t row_end) {
-      HWY_DYNAMIC_DISPATCH(differentiate_rows)(rows, row_begin, row_end);
+                                     input(p.grad_out, f.value_size),
+                                     output(p.grad_query, f.head_size),
+                                     from_head(p.grad_edge_bias, head),
+                                     coefficients,
+                                     score.gradients(),
+                                     output(p.grad_edge_key, f.head_size),
+                                     output(p.grad_edge_value, f.value_size)};
+    score.for_pieces(head, [&](std::int64_t piece, std::int64_t row_begin, std::int64_t row_end) {
+      HWY_DYNAMIC_DISPATCH(differentiate_rows)(rows, piece, row_begin, row_end);
     });
 
     packed_destinations.pack(input(f.query, f.head_size), input(p.grad_out, f.value_size));
-    const RowSourceTask sources = {edges, packed_destinations.table(), coefficients, output(p.grad_key, f.head_size),
-                                   output(p.grad_value, f.value_size)};
+    const RowSourceTask sources = {.edges = edges,
+                                   .queries_and_grad_outs = packed_destinations.table(),
+                                   .coefficients = coefficients,
+                                   .grad_key = output(p.grad_key, f.head_size),
+                                   .grad_value = output(p.grad_value, f.value_size),
+                                   .score = f.score,
+                                   .score_gradients = score.gradients()};
     parallel_ranges(
         relation.num_sources, [&](std::int64_t source) { return edges.begin[source] + source; },
         [&](std::int64_t source_begin, std::int64_t source_end) {

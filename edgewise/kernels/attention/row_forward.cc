@@ -25,6 +25,7 @@ void attend_rows(const RowTask& p, const HeadRows<Elements>& out, std::int64_t r
     const SoftmaxNormalizer softmax = exponentiate(weight, row.count());
     if (const float* factor = row.draw_dropout_factors()) multiply_in_place(weight, factor, row.count());
     sum_rows(weight, row.values(), value_size, sum);
+    row.add_edge_sums(p.edge_value, weight, sum);
     store_row(sum, softmax.normalizer, out, r);
     p.log_normalizer[r * p.num_heads] = softmax.log_normalizer;
   }

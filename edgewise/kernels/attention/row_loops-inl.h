@@ -15,9 +15,11 @@
 #include <cstdint>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <variant>
 #include <vector>
 
+#include "edgewise/kernels/attention/row_score-inl.h"
 #include "edgewise/kernels/attention/row_task.h"
 #include "edgewise/kernels/dropout/dropout-inl.h"
 #include "edgewise/kernels/simd/exp-inl.h"
@@ -211,7 +213,16 @@ class EdgeRow {
         score_(take_edge_buffer()),
         bias_(take_edge_buffer()),
         factor_(take_edge_buffer()),
-        sources_(task.relation.intervals == nullptr ? 0 : task.longest_row) {}
+        sources_(task.relation.intervals == nullptr ? 0 : task.longest_row) {
+    if (task.score != nullptr) {
+      product_ = take_edge_buffer();
+      score_function_.emplace(task);
+    }
+    if (is_absent(task.edge_key) && is_absent(task.edge_value)) return;
+    const RowTable& table = task.keys_and_values;
+    edge_rows_ = take_buffer(kEdgeChunk * std::max(table.first_size, table.second_size));
+    edge_sum_ = take_buffer(std::max(table.first_size, table.second_size));
+  }
 
   /// Returns an uninitialised buffer that holds one number for each edge of the longest row.
   float* take_edge_buffer() const {
@@ -222,6 +233,7 @@ class EdgeRow {
   }
 
   void move_to(std::int64_t row) {
+    row_ = row;
     first_edge_ = task_.relation.row_begin[row];
     count_ = task_.relation.row_begin[row + 1] - first_edge_;
     load_row(task_.query, row, query_);
@@ -238,11 +250,21 @@ class EdgeRow {
   GatheredRows values() const { return table_rows(task_.keys_and_values.data + task_.keys_and_values.first_size); }
 
   /// Returns the scores of all edges, followed by -inf up to whole vectors. Sets slope[i], unless `slope` is null, to
-  /// the derivative of score i by <query, key>: the scale, or 0 where the clamp bounds the score.
+  /// the derivative of score i by <query, key>: the scale, or 0 where the clamp bounds the score. With a score
+  /// function, differentiate_scores() computes the gradients of <query, key> instead.
   HWY_INLINE float* compute_scores(float* slope) {
     dot_rows(query_, task_.keys_and_values.first_size, keys(), score_);
+    add_edge_dots(task_.edge_key, query_, score_);
     const FloatTag d;
     const auto scale = hn::Set(d, task_.scale);
+    if (score_function_) {
+      for (std::int64_t i = 0; i < count_; i += kLanes) {
+        hn::StoreU(hn::Mul(scale, hn::LoadU(d, score_ + i)), d, product_ + i);
+      }
+      score_function_->compute(row_, first_edge_, keys().index, count_, product_, score_);
+      std::fill(score_ + count_, score_ + padded_size(count_), kMinusInfinity);
+      return score_;
+    }
     const auto bound = hn::Set(d, task_.clamp);
     const float* bias = gather_edge_bias();
     for (std::int64_t i = 0; i < count_; i += kLanes) {
@@ -256,6 +278,44 @@ class EdgeRow {
     return score_;
   }
 
+  /// Adds <vector, row of edge i> to out[i] for each edge, if there are rows of edges. The vector ends in zeros.
+  HWY_INLINE void add_edge_dots(const HeadRows<ConstElements>& rows, const float* vector, float* out) {
+    for_edge_chunks(rows, [&](std::int64_t first, const GatheredRows& chunk) HWY_ATTR {
+      float dots[kEdgeChunk + 3];
+      dot_rows(vector, chunk.stride, chunk, dots);
+      for (std::int64_t i = 0; i < chunk.count; ++i) out[first + i] += dots[i];
+    });
+  }
+
+  /// Adds the sum of coefficient[i] * row of edge i to `sum`, if there are rows of edges.
+  HWY_INLINE void add_edge_sums(const HeadRows<ConstElements>& rows, const float* coefficient, float* sum) {
+    for_edge_chunks(rows, [&](std::int64_t first, const GatheredRows& chunk) HWY_ATTR {
+      sum_rows(coefficient + first, chunk, chunk.stride, edge_sum_);
+      const FloatTag d;
+      for (std::int64_t k = 0; k < chunk.stride; k += kLanes) {
+        hn::StoreU(hn::Add(hn::LoadU(d, sum + k), hn::LoadU(d, edge_sum_ + k)), d, sum + k);
+      }
+    });
+  }
+
+  /// Writes coefficient[i] * vector to the row of edge i, for each edge, if there are rows of edges.
+  HWY_INLINE void store_edge_rows(const HeadRows<Elements>& rows, const float* coefficient, const float* vector) const {
+    if (is_absent(rows)) return;
+    for (std::int64_t i = 0; i < count_; ++i) store_row(vector, coefficient[i], rows, first_edge_ + i);
+  }
+
+  /// Turns gradients of scores into gradients of <query, key>, after compute_scores() of the row, and adds those of the
+  /// score function's columns to `gradients`. Rows of other pieces may run in other threads.
+  HWY_INLINE void differentiate_scores(const float* grad, const RowScoreGradients& gradients, std::int64_t piece,
+                                       float* grad_product) {
+    score_function_->differentiate(product_, grad, gradients, piece, grad_product);
+    const FloatTag d;
+    const auto scale = hn::Set(d, task_.scale);
+    for (std::int64_t i = 0; i < count_; i += kLanes) {
+      hn::StoreU(hn::Mul(scale, hn::LoadU(d, grad_product + i)), d, grad_product + i);
+    }
+  }
+
   /// Returns the dropout factors of the row's edges, or null if the dropout rate is 0.
   HWY_INLINE const float* draw_dropout_factors() const {
     if (task_.dropout.rate == 0.0) return nullptr;
@@ -267,6 +327,21 @@ class EdgeRow {
   }
 
  private:
+  static constexpr std::int64_t kEdgeChunk = 16;
+
+  // Calls fn(first, rows) with the rows of the edges from `first` on, as floats, for some edges of the row at a time.
+  template <class Fn>
+  HWY_INLINE void for_edge_chunks(const HeadRows<ConstElements>& rows, Fn fn) {
+    static constexpr NodeIndex kIndex[kEdgeChunk] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    if (is_absent(rows)) return;
+    const std::int64_t stride = padded_size(rows.size);
+    for (std::int64_t first = 0; first < count_; first += kEdgeChunk) {
+      const std::int64_t count = std::min(kEdgeChunk, count_ - first);
+      for (std::int64_t i = 0; i < count; ++i) load_row(rows, first_edge_ + first + i, edge_rows_ + i * stride);
+      fn(first, GatheredRows{edge_rows_, stride, kIndex, count});
+    }
+  }
+
   GatheredRows table_rows(const float* data) const {
     const bool is_csr = task_.relation.intervals == nullptr;
     const NodeIndex* sources = is_csr ? task_.relation.sources + first_edge_ : sources_.data();
@@ -285,7 +360,12 @@ class EdgeRow {
   float* score_;
   float* bias_;
   float* factor_;
+  float* product_ = nullptr;        // the scaled products, if there is a score function
   std::vector<NodeIndex> sources_;  // the row's sources, if the relation has intervals
+  std::optional<RowScore> score_function_;
+  float* edge_rows_ = nullptr;  // [kEdgeChunk, K or V], if there are rows of edges
+  float* edge_sum_ = nullptr;   // [K or V]
+  std::int64_t row_ = 0;
   EdgeIndex first_edge_ = 0;
   std::int64_t count_ = 0;
 };

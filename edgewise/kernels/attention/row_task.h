@@ -3,10 +3,12 @@
 
 #include <cstdint>
 #include <variant>
+#include <vector>
 
 #include "edgewise/base/bfloat16.h"
 #include "edgewise/kernels/attention/attention.h"
 #include "edgewise/kernels/attention/row_attention.h"
+#include "edgewise/kernels/score/score_inputs.h"
 #include "edgewise/kernels/simd/scratch.h"
 
 // The arguments of the row kernels, for one head. Variants hold the type of elements in memory, so that one compiled
@@ -49,8 +51,18 @@ struct RowTask {
   float clamp;
   Dropout dropout;
   std::int64_t head;
-  float* log_normalizer;  // [D, H] starting at this head
+  bool is_first_head;                  // of the heads to compute
+  float* log_normalizer;               // [D, H] starting at this head
+  const ScoreInputs<float>* score;     // the score function, or null
+  HeadRows<ConstElements> edge_key;    // rows of edges; without data for none
+  HeadRows<ConstElements> edge_value;  // rows of edges; without data for none
 };
+
+/// Returns whether a HeadRows has no data.
+template <class AnyPointer>
+bool is_absent(const HeadRows<AnyPointer>& rows) {
+  return std::visit([](const auto* data) { return data == nullptr; }, rows.data);
+}
 
 /// The factors of one edge in the gradients of its source.
 struct EdgeCoefficients {
@@ -58,12 +70,21 @@ struct EdgeCoefficients {
   float key;    // the edge adds key * query to grad_key
 };
 
+/// The gradients of a score function that other rows than an edge's own take part in.
+struct RowScoreGradients {
+  std::vector<float*> of_sources;  // by column, null unless of sources: [E], an input of the pass over sources
+  SharedGradients<float>* shared = nullptr;  // with one head
+};
+
 /// Backward over rows: gradients of queries and biases, and the coefficients of every edge.
 struct RowDestinationTask : RowTask {
   HeadRows<ConstElements> grad_out;
   HeadRows<Elements> grad_query;
-  float* grad_edge_bias;           // [E, H] starting at this head, or null
-  EdgeCoefficients* coefficients;  // [E], an input of the pass over sources
+  float* grad_edge_bias;                     // [E, H] starting at this head, or null
+  EdgeCoefficients* coefficients;            // [E], an input of the pass over sources
+  const RowScoreGradients* score_gradients;  // or null without a score function
+  HeadRows<Elements> grad_edge_key;          // rows of edges; without data for none
+  HeadRows<Elements> grad_edge_value;        // rows of edges; without data for none
 };
 
 /// Backward over sources: gradients of keys and values.
@@ -73,6 +94,8 @@ struct RowSourceTask {
   const EdgeCoefficients* coefficients;
   HeadRows<Elements> grad_key;
   HeadRows<Elements> grad_value;
+  const ScoreInputs<float>* score;           // or null
+  const RowScoreGradients* score_gradients;  // or null
 };
 
 /// Returns a pointer to the first number of a head in [N, H]. Null stays null.
@@ -92,7 +115,11 @@ RowTask make_row_task(const AttentionForward<T>& p, const RowPlan& plan, const R
           .clamp = p.clamp,
           .dropout = p.dropout,
           .head = head,
-          .log_normalizer = from_head(p.log_normalizer, head)};
+          .is_first_head = head == p.heads().begin,
+          .log_normalizer = from_head(p.log_normalizer, head),
+          .score = p.score,
+          .edge_key = {p.edge_key, p.num_heads, head, p.head_size},
+          .edge_value = {p.edge_value, p.num_heads, head, p.value_size}};
 }
 
 /// The memory of a RowTable for one head at a time. In a tensor [N, H, K] the rows of a head are H * K elements apart:

@@ -239,8 +239,9 @@ inline bool are_finite(const StridedRows<float>& rows) {
 /// contiguous, so that it fits in the first-level cache.
 struct ColumnPanels {
   const float* data;
-  std::int64_t depth;
+  std::int64_t depth;    // a multiple of kLanes
   std::int64_t columns;  // a multiple of kLanes
+  std::int64_t terms;    // the rows from this one on are zeros
 
   static constexpr std::int64_t kColumns = kMaxVectors * kLanes;
 
@@ -294,11 +295,12 @@ inline void transpose_strip(const PaddedMatrix& from, std::int64_t depth, float*
 }
 #endif
 
-/// Writes the transpose of `from` [count, depth] to `to` as panels [depth, padded_size(count)], with zeros in the
-/// columns beyond `count`. depth must be a multiple of kLanes. `strip` is a buffer for [kLanes, depth].
-inline ColumnPanels transpose(const PaddedMatrix& from, std::int64_t count, std::int64_t depth, float* strip,
+/// Writes the transpose of `from` [count, size] to `to` as panels [padded_size(size), padded_size(count)], with zeros in
+/// the columns beyond `count`. `strip` is a buffer for [kLanes, padded_size(size)].
+inline ColumnPanels transpose(const PaddedMatrix& from, std::int64_t count, std::int64_t size, float* strip,
                               float* to) {
-  const ColumnPanels panels = {to, depth, padded_size(count)};
+  const std::int64_t depth = padded_size(size);
+  const ColumnPanels panels = {to, depth, padded_size(count), size};
   for (std::int64_t panel = 0; panel < panels.columns; panel += ColumnPanels::kColumns) {
     const std::int64_t width = panels.width(panel);
     for (std::int64_t column = panel; column < panel + width; column += kLanes) {

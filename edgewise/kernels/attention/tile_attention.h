@@ -107,6 +107,17 @@ struct BackwardPart {
 /// empty part whose cost_before is the total cost.
 std::vector<BackwardPart> split_backward(const TilePlan& plan, std::int64_t num_heads, int num_threads);
 
+/// The gradients of a score function that the parts of a backward pass share.
+struct TileScoreGradients {
+  SharedGradients<float>* shared;
+  std::vector<std::int64_t> piece_of_block;  // by index in TilePlan::blocks: the piece of SharedGradients
+  std::int64_t first_head;                   // head 0 of `shared`
+};
+
+/// Returns the piece of each block: at most about `max_pieces` pieces of about equal cost. The runs of a piece are
+/// whole, or all its blocks are in one run.
+std::vector<std::int64_t> cut_pieces(const TilePlan& plan, std::int64_t max_pieces);
+
 using AnyAttentionForward = std::variant<const AttentionForward<float>*, const AttentionForward<BFloat16>*>;
 using AnyAttentionBackward = std::variant<const AttentionBackward<float>*, const AttentionBackward<BFloat16>*>;
 

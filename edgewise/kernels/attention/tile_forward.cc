@@ -11,6 +11,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "edgewise/kernels/attention/tile_score-inl.h"
 #include "edgewise/kernels/attention/tile_stages-inl.h"
 #include "edgewise/kernels/simd/exp-inl.h"
 
@@ -71,8 +72,9 @@ class BlockForward {
         plan_(plan),
         block_(block),
         num_rows_(block.row_end - block.row_begin),
-        score_function_(p),
+        scale_and_clamp_(p),
         dropout_(p, scratch) {
+    if (p.score != nullptr) score_function_.emplace(*p.score, p.scale, p.num_heads, /*gradients=*/nullptr);
     const std::int64_t num_sources = block.sources.end - block.sources.begin;
     const std::int64_t columns = std::min<std::int64_t>(kTileSources, num_sources);
     if (num_sources <= kTileSources) only_tile_.emplace(plan, block, block.sources);
@@ -114,13 +116,13 @@ class BlockForward {
   }
 
   void multiply_queries_and_keys(const RelationTile& tile) {
-    const std::int64_t depth = padded_size(p_.head_size);
     const PaddedMatrix keys = load_sources_of_head(tile, p_.key, head_, p_.num_heads, p_.head_size, key_);
-    const ColumnPanels panels = transpose(keys, tile.num_columns(), depth, strip_, key_transposed_);
+    const ColumnPanels panels = transpose(keys, tile.num_columns(), p_.head_size, strip_, key_transposed_);
     multiply_at_edges(tile, {queries_.data, queries_.stride, 1}, panels, {score_, stride_});
   }
 
   void compute_weights(const RelationTile& tile) {
+    if (score_function_) score_function_->compute(tile, block_.row_begin, head_, score_, score_, stride_);
     HWY_ALIGN float maximum[kTileRows];
     for (std::int64_t row = 0; row < num_rows_; ++row) maximum[row] = compute_scores(tile, row);
     softmax_.raise_maximum(maximum, num_rows_);
@@ -133,7 +135,7 @@ class BlockForward {
     const FloatTag d;
     if (tile.columns(row).size() == 0) return kNoScore;
     auto maximum = hn::Set(d, kNoScore);
-    score_function_.apply(tile, head_, row, score_ + row * stride_, nullptr, [&](std::int64_t, auto score) HWY_ATTR {
+    scale_and_clamp_.apply(tile, head_, row, score_ + row * stride_, nullptr, [&](std::int64_t, auto score) HWY_ATTR {
       maximum = hn::Max(maximum, score);
       return score;
     });
@@ -207,7 +209,8 @@ class BlockForward {
   std::optional<RelationTile> only_tile_;  // for all heads, if the block has one tile
   std::int64_t head_ = 0;
   std::int64_t num_rows_;
-  ScoreFunction score_function_;
+  ScaleAndClamp scale_and_clamp_;
+  std::optional<TileScore> score_function_;
   TileDropout dropout_;
   SoftmaxState softmax_;
   std::int64_t stride_;  // floats from row to row of score_ and saved_

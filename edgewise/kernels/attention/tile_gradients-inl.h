@@ -16,6 +16,7 @@
 #include <type_traits>
 
 #include "edgewise/kernels/attention/attention.h"
+#include "edgewise/kernels/attention/tile_score-inl.h"
 #include "edgewise/kernels/attention/tile_stages-inl.h"
 #include "edgewise/kernels/simd/exp-inl.h"
 
@@ -27,13 +28,16 @@ namespace edgewise::kernels::HWY_NAMESPACE {
 template <typename T>
 class TileBackward {
  public:
-  TileBackward(const AttentionBackward<T>& p, const TilePlan& plan, const TileRun& run, Scratch& scratch)
+  /// `score_gradients` is null unless there is a score function.
+  TileBackward(const AttentionBackward<T>& p, const TilePlan& plan, const TileRun& run,
+               const TileScoreGradients* score_gradients, Scratch& scratch)
       : p_(p),
         f_(p.forward),
         plan_(plan),
         run_(run),
-        score_function_(p.forward),
+        scale_and_clamp_(p.forward),
         dropout_(p.forward, scratch),
+        score_gradients_(score_gradients),
         rows_are_whole_(run.tile_end - run.tile_begin <= 1),
         is_only_tile_(rows_are_whole_ && run.block_end - run.block_begin == 1) {
     if (is_only_tile_) only_tile_.emplace(plan, plan.blocks[run.block_begin], run.sources);
@@ -49,7 +53,16 @@ class TileBackward {
     value_transposed_ = take_matrix(scratch, stride_, f_.value_size);
     weight_ = take_matrix(scratch, kTileRows, max_columns);
     grad_score_ = take_matrix(scratch, kTileRows, max_columns);
-    if (score_function_.has_clamp()) clamp_slope_ = take_matrix(scratch, 1, max_columns);
+    if (scale_and_clamp_.has_clamp()) clamp_slope_ = take_matrix(scratch, 1, max_columns);
+    product_ = weight_;
+    if (f_.score == nullptr) return;
+    product_ = take_matrix(scratch, kTileRows, max_columns);
+    score_function_.emplace(*f_.score, f_.scale, f_.num_heads, score_gradients);
+  }
+
+  /// Chooses the gradients of a score function to compute, as TileScore::select_gradients() does.
+  void select_score_gradients(bool of_rows, bool of_sources) {
+    if (score_function_) score_function_->select_gradients(of_rows, of_sources);
   }
 
   void begin_head(std::int64_t head) {
@@ -91,6 +104,8 @@ class TileBackward {
   /// Loads the queries and gradients of outputs of a block for differentiate().
   void load_rows(const RowBlock& block) {
     const std::int64_t rows = block.row_end - block.row_begin;
+    first_row_ = block.row_begin;
+    if (score_function_) piece_ = score_gradients_->piece_of_block[&block - plan_.blocks.data()];
     queries_ = view_or_pack(head_rows(f_.query, block.row_begin, rows, f_.head_size), query_);
     grad_outs_ = view_or_pack(head_rows(p_.grad_out, block.row_begin, rows, f_.value_size), grad_out_);
     for (std::int64_t row = 0; row < rows; ++row) {
@@ -104,20 +119,24 @@ class TileBackward {
   void load_sources(const RelationTile& tile) {
     keys_ = load_sources_of_head(tile, f_.key, head_, f_.num_heads, f_.head_size, key_);
     if (saved_ == nullptr) {
-      key_panels_ = transpose(keys_, tile.num_columns(), padded_size(f_.head_size), strip_, key_transposed_);
+      key_panels_ = transpose(keys_, tile.num_columns(), f_.head_size, strip_, key_transposed_);
     }
     const PaddedMatrix values = load_sources_of_head(tile, f_.value, head_, f_.num_heads, f_.value_size, value_);
-    value_panels_ = transpose(values, tile.num_columns(), padded_size(f_.value_size), strip_, value_transposed_);
+    value_panels_ = transpose(values, tile.num_columns(), f_.value_size, strip_, value_transposed_);
   }
 
   /// Computes the tile's weights and gradients of scores from the loaded rows and sources.
   void differentiate(const RelationTile& tile) {
     if (saved_ == nullptr) {
-      multiply_at_edges(tile, {queries_.data, queries_.stride, 1}, key_panels_, {weight_, stride_});
+      multiply_at_edges(tile, {queries_.data, queries_.stride, 1}, key_panels_, {product_, stride_});
+      if (score_function_) score_function_->compute(tile, first_row_, head_, product_, weight_, stride_);
     }
     multiply_at_edges(tile, {grad_outs_.data, grad_outs_.stride, 1}, value_panels_, {grad_score_, stride_});
     dropout_.draw(tile, head_);
     for (std::int64_t row = 0; row < tile.num_rows(); ++row) differentiate_row(tile, row);
+    if (score_function_) {
+      score_function_->differentiate(tile, first_row_, head_, product_, grad_score_, stride_, piece_);
+    }
   }
 
   /// Adds the tile's part to grad_query [R, K].
@@ -220,8 +239,8 @@ class TileBackward {
       const float mean = compute_weights(tile, row, factor, weight, grad);
       const bool is_whole = rows_are_whole_ || has_one_edge_[row];
       const bool only_scales = p_.grad_edge_bias == nullptr && clamp_slope_ == nullptr;
-      subtract_mean(columns, is_whole ? mean : mean_gradient_[row], factor, only_scales ? f_.scale : 1.0f, weight,
-                    grad);
+      const float scale = only_scales && !score_function_ ? f_.scale : 1.0f;
+      subtract_mean(columns, is_whole ? mean : mean_gradient_[row], factor, scale, weight, grad);
       if (!only_scales) differentiate_scores(tile, row, grad);
     }
     clear_outside(columns, stride_, weight);
@@ -248,7 +267,7 @@ class TileBackward {
     };
     if (saved_ == nullptr) {
       const auto normalizer = hn::Set(d, log_normalizer_[row]);
-      score_function_.apply(tile, head_, row, weight, clamp_slope_, [&](std::int64_t column, auto score) HWY_ATTR {
+      scale_and_clamp_.apply(tile, head_, row, weight, clamp_slope_, [&](std::int64_t column, auto score) HWY_ATTR {
         return add_weight(column, exp_lanes(hn::Sub(score, normalizer)));
       });
     } else {
@@ -294,10 +313,14 @@ class TileBackward {
   const TilePlan& plan_;
   const TileRun& run_;
   std::int64_t head_ = 0;
-  ScoreFunction score_function_;
+  ScaleAndClamp scale_and_clamp_;
+  std::optional<TileScore> score_function_;
   TileDropout dropout_;
-  bool rows_are_whole_;  // each tile holds all edges of its rows
-  bool is_only_tile_;    // the run is one tile
+  const TileScoreGradients* score_gradients_;
+  std::int64_t first_row_ = 0;  // of the loaded block
+  std::int64_t piece_ = 0;      // of the loaded block
+  bool rows_are_whole_;         // each tile holds all edges of its rows
+  bool is_only_tile_;           // the run is one tile
   bool is_finite_ = true;
   std::optional<RelationTile> only_tile_;  // for all heads, if is_only_tile_
   const float* saved_ = nullptr;           // [R, C], the weights that forward saved, or null
@@ -310,6 +333,7 @@ class TileBackward {
   float* key_transposed_;                  // [K, C]
   float* value_;                           // [C, V]
   float* value_transposed_;                // [V, C]
+  float* product_;                         // [R, C], <query, key>: weight_ unless there is a score function
   float* weight_;                          // [R, C]
   float* grad_score_;                      // [R, C]
   float* clamp_slope_ = nullptr;           // [C], for the current row; null without a clamp

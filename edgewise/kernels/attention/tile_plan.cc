@@ -217,6 +217,32 @@ std::optional<TilePlan> make_dense_tile_plan(const RelationView& relation) {
   return plan;
 }
 
+std::vector<std::int64_t> cut_pieces(const TilePlan& plan, std::int64_t max_pieces) {
+  std::int64_t total = 0;
+  for (const TileRun& run : plan.runs) total += run.cost;
+  const std::int64_t piece_cost = total / max_pieces + 1;
+
+  std::vector<std::int64_t> piece_of_block(plan.blocks.size());
+  std::int64_t piece = 0;
+  std::int64_t cost = 0;
+  auto end_piece_from = [&](std::int64_t least_cost) {
+    if (cost < least_cost) return;
+    ++piece;
+    cost = 0;
+  };
+  for (const TileRun& run : plan.runs) {
+    const bool is_cut = run.cost > piece_cost;
+    if (is_cut) end_piece_from(1);
+    for (std::int64_t block = run.block_begin; block < run.block_end; ++block) {
+      piece_of_block[block] = piece;
+      cost += plan.blocks[block].cost;
+      if (is_cut) end_piece_from(piece_cost);
+    }
+    end_piece_from(is_cut ? 1 : piece_cost);
+  }
+  return piece_of_block;
+}
+
 std::vector<BackwardPart> split_backward(const TilePlan& plan, std::int64_t num_heads, int num_threads) {
   std::int64_t total = 0;
   for (const TileRun& run : plan.runs) total += run.cost;

@@ -80,7 +80,7 @@ inline void multiply_at_edges(const RelationTile& tile, const LeftOperand& a, co
           if (begin >= end) return;
           multiply_block(count, static_cast<int>((end - begin) / kLanes),
                          {a.data + row * a.row_stride, a.row_stride, a.column_stride}, b.columns_from(panel, begin),
-                         {c.data + row * c.row_stride + begin, c.row_stride}, b.depth, WriteMode::kOverwrite);
+                         {c.data + row * c.row_stride + begin, c.row_stride}, b.terms, WriteMode::kOverwrite);
         });
   }
 }
@@ -148,20 +148,25 @@ HWY_INLINE void for_edge_vectors(const RelationTile& tile, std::int64_t row, Fn 
 }
 
 /// Returns the saved weights of a block, [rows, padded_size(sources)], or null if the block has none. With a clamp, no
-/// weights are saved: backward needs all scores again, to find the scores that exceed the clamp.
+/// weights are saved: backward needs all scores again, to find the scores that exceed the clamp. So do most score
+/// functions.
 template <typename T>
 float* saved_weights_of(const AttentionForward<T>& p, const TilePlan& plan, const RowBlock& block, std::int64_t head) {
   if (p.saved_weights == nullptr || block.saved_begin < 0) return nullptr;
   if (p.clamp < std::numeric_limits<float>::infinity()) return nullptr;
+  if (p.score != nullptr && p.score->program->backward_reads_product) return nullptr;
   return p.saved_weights + (head - p.heads().begin) * plan.num_saved_weights + block.saved_begin;
 }
 
-/// Turns products <query, key> into scores, row by row.
-class ScoreFunction {
+/// Turns products <query, key> into scores, row by row. With a score function, the products are scores already.
+class ScaleAndClamp {
  public:
   template <typename T>
-  explicit ScoreFunction(const AttentionForward<T>& p)
-      : scale_(p.scale), clamp_(p.clamp), edge_bias_(p.edge_bias), num_heads_(p.num_heads) {}
+  explicit ScaleAndClamp(const AttentionForward<T>& p)
+      : scale_(p.score == nullptr ? p.scale : 1.0f),
+        clamp_(p.clamp),
+        edge_bias_(p.edge_bias),
+        num_heads_(p.num_heads) {}
 
   bool has_clamp() const { return clamp_ < std::numeric_limits<float>::infinity(); }
 

@@ -35,26 +35,33 @@ struct FirstLanes {
 
 HWY_INLINE Floats load(AllLanes /*part*/, const float* from) { return hn::LoadU(FloatTag(), from); }
 
-HWY_INLINE Floats load(AllLanes /*part*/, const BFloat16* from) {
+using Bf16BitsTag = hn::Rebind<std::uint16_t, FloatTag>;
+
+HWY_INLINE Floats floats_of_bf16(hn::Vec<Bf16BitsTag> bits) {
   const hn::RebindToUnsigned<FloatTag> d32;
-  const hn::Rebind<std::uint16_t, FloatTag> d16;
-  const auto bits = hn::LoadU(d16, reinterpret_cast<const std::uint16_t*>(from));
   return hn::BitCast(FloatTag(), hn::ShiftLeft<16>(hn::PromoteTo(d32, bits)));
+}
+
+HWY_INLINE Floats load(AllLanes /*part*/, const BFloat16* from) {
+  return floats_of_bf16(hn::LoadU(Bf16BitsTag(), reinterpret_cast<const std::uint16_t*>(from)));
 }
 
 HWY_INLINE void store(AllLanes /*part*/, Floats values, float* to) { hn::StoreU(values, FloatTag(), to); }
 
-/// Stores the values as bf16, rounded as BFloat16(float) rounds.
-HWY_INLINE void store(AllLanes /*part*/, Floats values, BFloat16* to) {
+/// Rounds the values to bf16, as BFloat16(float) does.
+HWY_INLINE hn::Vec<Bf16BitsTag> bf16_of_floats(Floats values) {
   const hn::RebindToUnsigned<FloatTag> d32;
-  const hn::Rebind<std::uint16_t, FloatTag> d16;
   const auto bits = hn::BitCast(d32, values);
   const auto upper = hn::ShiftRight<16>(bits);
   const auto rounding = hn::Add(hn::Set(d32, 0x7FFF), hn::And(upper, hn::Set(d32, 1)));
   const auto rounded = hn::ShiftRight<16>(hn::Add(bits, rounding));
   const auto is_nan = hn::RebindMask(d32, hn::IsNaN(values));  // hn::Ne(NaN, NaN) is false on x86
   const auto result = hn::IfThenElse(is_nan, hn::Or(upper, hn::Set(d32, 0x40)), rounded);
-  hn::StoreU(hn::TruncateTo(d16, result), d16, reinterpret_cast<std::uint16_t*>(to));
+  return hn::TruncateTo(Bf16BitsTag(), result);
+}
+
+HWY_INLINE void store(AllLanes /*part*/, Floats values, BFloat16* to) {
+  hn::StoreU(bf16_of_floats(values), Bf16BitsTag(), reinterpret_cast<std::uint16_t*>(to));
 }
 
 /// Loads the first lanes and sets the other lanes to zero.
@@ -71,6 +78,28 @@ HWY_INLINE void store(FirstLanes part, Floats values, T* to) {
   store(AllLanes(), values, buffer);
   std::memcpy(to, buffer, part.count * sizeof(T));
 }
+
+// Loads and stores with masks access no memory beyond the first lanes, and are faster than copies whose size is a
+// variable.
+#if HWY_TARGET == HWY_AVX3
+HWY_INLINE Floats load(FirstLanes part, const float* from) {
+  return hn::MaskedLoad(hn::FirstN(FloatTag(), part.count), FloatTag(), from);
+}
+
+HWY_INLINE Floats load(FirstLanes part, const BFloat16* from) {
+  const Bf16BitsTag d;
+  return floats_of_bf16(hn::MaskedLoad(hn::FirstN(d, part.count), d, reinterpret_cast<const std::uint16_t*>(from)));
+}
+
+HWY_INLINE void store(FirstLanes part, Floats values, float* to) {
+  hn::BlendedStore(values, hn::FirstN(FloatTag(), part.count), FloatTag(), to);
+}
+
+HWY_INLINE void store(FirstLanes part, Floats values, BFloat16* to) {
+  const Bf16BitsTag d;
+  hn::BlendedStore(bf16_of_floats(values), hn::FirstN(d, part.count), d, reinterpret_cast<std::uint16_t*>(to));
+}
+#endif
 
 /// Calls body(index of the first value, AllLanes or FirstLanes) for each vector of `count` values.
 template <class Body>
