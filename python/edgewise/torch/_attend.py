@@ -12,10 +12,11 @@ from torch import Tensor
 from . import _checks as checks
 from . import _operations as operations
 from ._builders import jagged_lengths
+from ._joined import AnyRelation, as_relation
 from ._relation import Relation
 
 
-def attend(relation: Relation, query: Tensor, key: Tensor, value: Tensor, edge_bias: Tensor | None = None,
+def attend(relation: AnyRelation, query: Tensor, key: Tensor, value: Tensor, edge_bias: Tensor | None = None,
            dropout: float = 0.0, *, scale: float | None = None, clamp: float | None = None) -> Tensor:
     """Passes one message along every edge and averages them at its destination.
 
@@ -37,8 +38,9 @@ def attend(relation: Relation, query: Tensor, key: Tensor, value: Tensor, edge_b
     1 / sqrt(head size). `clamp` bounds the scaled scores to [-clamp, clamp]; the gradient of a bounded score is zero.
     """
     checks.check_no_transform("attend")
+    if type(relation) is not Relation:
+        relation = as_relation("attend", relation)
     if not _needs_no_change(relation, query, key, value):
-        checks.check_relation("attend", relation)
         if isinstance(query, Tensor) and query.is_nested:
             return _attend_jagged(relation, query, key, value, edge_bias, dropout, scale, clamp)
         query, key, value = _check_and_convert(relation, query, key, value)
@@ -89,14 +91,14 @@ def _check_and_convert(relation: Relation, query: Tensor, key: Tensor, value: Te
     return query, key, _expand_heads("attend", "value", value, query)
 
 
-def attention_weights(relation: Relation, query: Tensor, key: Tensor, edge_bias: Tensor | None = None, *,
+def attention_weights(relation: AnyRelation, query: Tensor, key: Tensor, edge_bias: Tensor | None = None, *,
                       scale: float | None = None, clamp: float | None = None) -> Tensor:
     """Returns the weights that `attend` uses, before dropout: [edges, heads], in the order of the relation's edges.
 
     The weights are float64 if query and key are, else float32. The arguments are those of `attend`.
     """
     checks.check_no_transform("attention_weights")
-    checks.check_relation("attention_weights", relation)
+    relation = as_relation("attention_weights", relation)
     query, key = (checks.widen_float16(_rows("attention_weights", name, tensor))
                   for name, tensor in (("query", query), ("key", key)))
     for name, tensor in (("query", query), ("key", key)):
