@@ -6,7 +6,7 @@
 TEXT is the text of a page with the tutorial, in any language, as a browser saves it ("Save page as", text only). The
 script takes the classes and functions of the Transformer and the training of the copy task from it, repairs what the
 page prints with gaps, puts edgewise.torch in the place of dgl, and adds `dgl_tutorial_gaps.py` beside it for the
-modules that the page does not print. It then runs the program: N epochs (by default the 4 of the text) of N pairs (9000).
+modules that the page does not print. It then runs the program: by default the 4 epochs of the text, of 9000 pairs.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def training_of(lines: list[str]) -> list[str]:
     """Returns the program that trains: from the first import to the text after it."""
     begin = next((i for i, line in enumerate(lines) if line.startswith("from tqdm")), None)
     if begin is None:
-        sys.exit("dgl_tutorial: the text has no line that begins with 'from tqdm', needs the tutorial with its training")
+        sys.exit("dgl_tutorial: the text has no line that begins with 'from tqdm', needs the tutorial's training")
     end = begin
     while end < len(lines) and is_code(lines[end]):
         end += 1
@@ -142,7 +142,7 @@ def main() -> None:
     parser.add_argument("text", type=pathlib.Path)
     parser.add_argument("--epochs", type=int, help="the number of epochs; 4 in the text")
     parser.add_argument("--pairs", type=int, help="the number of pairs of an epoch; by default 9000")
-    parser.add_argument("--program", type=pathlib.Path, help="a file to write the program to, in the place of running it")
+    parser.add_argument("--program", type=pathlib.Path, help="a file to write to, in the place of running")
     arguments = parser.parse_args()
     program = make_program(arguments.text.read_text(encoding="utf-8"), arguments.epochs)
     if arguments.program is not None:

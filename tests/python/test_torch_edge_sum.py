@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The two operations of message passing, compared with loops over edges, and their gradients of first and second order."""
-
+"""The two operations of message passing, compared with loops over edges, and their gradients of both orders."""
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -11,7 +10,8 @@ from edgewise.torch import Relation  # noqa: E402
 from edgewise.torch._edge_lists import EdgeList  # noqa: E402
 from edgewise.torch._edge_sum import edge_extremum, edge_sum, softmax_over_rows  # noqa: E402
 
-OPERATIONS = {"add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b, "div": lambda a, b: a / b}
+OPERATIONS = {"add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b,
+              "div": lambda a, b: a / b}
 LISTS = {
     "intervals": lambda: EdgeList.of_relation(Relation.causal([3, 2])),
     "rows in any order": lambda: EdgeList.of_relation(random_relation(5, 6, 0.7)),

@@ -63,7 +63,8 @@ def test_the_transformer_layer_is_its_formula(concat, beta, edge_dim, root_weigh
     found, (edges, weight) = layer(x, edge_index, edge_attr, return_attention_weights=True)
     expected, expected_weight = transformer_by_formula(layer, x, edge_index, edge_attr)
     assert torch.allclose(found, expected) and torch.allclose(weight, expected_weight) and edges is edge_index
-    assert torch.equal(layer(x, Relation.from_edge_index(edge_index, NODES), edge_attr), layer(x, edge_index, edge_attr))
+    relation = Relation.from_edge_index(edge_index, NODES)
+    assert torch.equal(layer(x, relation, edge_attr), layer(x, edge_index, edge_attr))
     tensors = [x, *([] if edge_attr is None else [edge_attr]), *layer.parameters()]
     mask = torch.randn_like(found)
     for a, b in zip(torch.autograd.grad((found * mask).sum(), tensors, allow_unused=True),

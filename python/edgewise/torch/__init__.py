@@ -31,7 +31,7 @@ except ModuleNotFoundError as error:
                               "torch", name="torch") from None
 del _torch
 
-from . import function
+from . import function, score
 from ._attend import attend, attention_weights
 from ._batches import EdgeBatch, NodeBatch
 from ._edges import aggregate, edge_softmax
@@ -60,6 +60,7 @@ __all__ = [
     "graph",
     "heterograph",
     "pair_graph",
+    "score",
     "unbatch",
 ]
 

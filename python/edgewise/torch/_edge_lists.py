@@ -116,6 +116,17 @@ class EdgeList:
         # Without messages, a reduce function is called once, so that its columns have a type and a shape.
         return Mailboxes(order, buckets or [Bucket(1, receivers, 0)], receivers)
 
+    @property
+    def stored_positions(self) -> Tensor | None:
+        """The position in the list of each edge that the relation stores, int64 [edges]; None: the same."""
+        return self.relation._order
+
+    @cached_property
+    def stored_numbers(self) -> Tensor | None:
+        """The row in tensors of edges of each edge that the relation stores, int64 [edges]; None: the same."""
+        order = self.stored_positions
+        return self.numbers if order is None else order if self.numbers is None else self.numbers[order]
+
     @cached_property
     def alone(self) -> EdgeList:
         """The same edges, for tensors that have a row for each of these edges only."""

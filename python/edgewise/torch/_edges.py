@@ -4,19 +4,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, overload
 
 import torch
 from torch import Tensor
 
 from . import _checks as checks
 from . import _operations as operations
+from ._batches import CanonicalType
 from ._edge_lists import EdgeList
 from ._edge_sum import softmax_over_rows
 from ._graph import Graph
 from ._joined import AnyRelation, as_relation
 
 
+@overload
+def edge_softmax(relation: AnyRelation | Graph, score: Tensor, edges: Any = None, norm_by: str = "dst") -> Tensor: ...
+@overload
+def edge_softmax(relation: Graph, score: Mapping[Any, Tensor], edges: None = None,
+                 norm_by: str = "dst") -> dict[CanonicalType, Tensor]: ...
 def edge_softmax(relation: AnyRelation | Graph, score: Any, edges: Any = None, norm_by: str = "dst") -> Any:
     """Returns the softmax of the scores over the edges into each destination, for each head.
 
@@ -24,8 +30,8 @@ def edge_softmax(relation: AnyRelation | Graph, score: Any, edges: Any = None, n
     bfloat16 (computed in float32) or float64. An edge of score -inf gets weight 0.
 
     Of a Graph, `edges` selects edges, as in its calls; the scores are those of these edges. With `norm_by="src"`, the
-    softmax is over the edges of each source. A dict of scores by type of edges gives a dict of weights: all edges into a
-    node have one softmax. These calls have gradients of any order.
+    softmax is over the edges of each source. A dict of scores by type of edges gives a dict of weights: all edges into
+    a node have one softmax. These calls have gradients of any order.
     """
     checks.check_no_transform("edge_softmax")
     if norm_by not in ("dst", "src"):
@@ -60,20 +66,16 @@ def _softmax_of_graph(graph: Graph, score: Any, edges: Any, norm_by: str) -> Any
         return _softmax_of_list(structure.select_edges("edge_softmax", edges, edge_type), score, norm_by)
     if edges is not None:
         checks.fail("edge_softmax: edges is given with scores of several types, needs to be None: all edges")
-    groups: dict[str, list[tuple[Any, Tensor]]] = {}
-    for name, values in score.items():
-        edge_type = structure.edge_type("edge_softmax", name)
-        groups.setdefault(edge_type[2 if norm_by == "dst" else 0], []).append((edge_type, values))
-    result = {}
-    for node_type, parts in groups.items():
-        # The softmax depends on the ends of one side alone: the other side may have any numbers.
-        lists = [structure.edge_lists[edge_type] for edge_type, _ in parts]
-        nodes = torch.cat([part.destinations if norm_by == "dst" else part.sources for part in lists])
-        joined = EdgeList(structure.num_nodes(node_type), structure.num_nodes(node_type), (nodes, nodes))
-        weights = _softmax_of_list(joined, torch.cat([values for _, values in parts]), "dst")
-        sizes = [part.num_edges for part in lists]
-        result.update({edge_type: weight for (edge_type, _), weight in zip(parts, weights.split(sizes))})
-    return result
+    # One softmax for all types: the nodes of a type follow those of the type before. The other side may be anything.
+    begins, count = {}, 0
+    for node_type in structure.node_counts:
+        begins[node_type], count = count, count + structure.num_nodes(node_type)
+    types = [structure.edge_type("edge_softmax", name) for name in score]
+    lists = [structure.edge_lists[edge_type] for edge_type in types]
+    nodes = torch.cat([(part.destinations if norm_by == "dst" else part.sources)
+                       + begins[edge_type[2 if norm_by == "dst" else 0]] for edge_type, part in zip(types, lists)])
+    weights = _softmax_of_list(EdgeList(count, count, (nodes, nodes)), torch.cat(list(score.values())), "dst")
+    return dict(zip(types, weights.split([part.num_edges for part in lists])))
 
 
 def _softmax_of_list(edges: EdgeList, score: Tensor, norm_by: str) -> Tensor:

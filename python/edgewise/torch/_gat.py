@@ -20,7 +20,7 @@ FillValue = float | Tensor | str
 
 
 class GATConv(nn.Module):
-    """Attention whose score is a sum over the ends of an edge: torch_geometric.nn.GATConv, with its weights and meaning.
+    """Attention with a score that sums over an edge's ends: torch_geometric.nn.GATConv, with its weights and meaning.
 
         score[e] = leaky_relu(<att_src, W x[s]> + <att_dst, W x[d]> + <att_edge, W_edge edge_attr[e]>)
 

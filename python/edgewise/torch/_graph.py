@@ -147,7 +147,7 @@ class Graph(GraphData):
     def _pass(self, caller: str, edges: EdgeList, messages: Messages, reductions: Reductions,
               node_function: NodeFunction | None, edge_type: CanonicalType, is_written: Tensor | None,
               nodes: Tensor | None) -> None:
-        """Passes messages, writes their reductions where `is_written`, and applies a function to `nodes` (None: all)."""
+        """Passes messages, writes where `is_written` is true, and applies a function to `nodes`. None: all."""
         with self._all_or_nothing():
             frame = self._node_frames[edge_type[2]]
             reduced = reduce_messages(caller, _as_list(messages), _as_list(reductions), edge_type, edges,

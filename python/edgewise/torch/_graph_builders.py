@@ -129,7 +129,8 @@ def _edge_list(function: str, data: Any, num_sources: int | None, num_destinatio
     sources = as_numbers(function, "sources", data[0], bounds[0])
     destinations = as_numbers(function, "destinations", data[1], bounds[1])
     if len(sources) != len(destinations):
-        fail(f"{function}: there are {len(sources)} sources and {len(destinations)} destinations, needs as many of each")
+        fail(f"{function}: there are {len(sources)} sources and {len(destinations)} destinations, needs as many of "
+             "each")
     counts = [int(nodes.max()) + 1 if len(nodes) > 0 else 0 for nodes in (sources, destinations)]
     return EdgeList(counts[0] if num_sources is None else num_sources,
                     counts[1] if num_destinations is None else num_destinations, (sources, destinations))

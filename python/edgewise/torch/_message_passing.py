@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 from torch import Tensor
@@ -45,7 +45,7 @@ class _Operation:
             self._refuse(message, left, right, "needs last dimensions of one size or 1")
         return (*shape[:-1], 1) if message.operation == "dot" else shape
 
-    def _refuse(self, message: Message, left: tuple[int, ...], right: tuple[int, ...], needs: str) -> None:
+    def _refuse(self, message: Message, left: tuple[int, ...], right: tuple[int, ...], needs: str) -> NoReturn:
         assert message.right is not None
         count = self.edges.num_edges
         fail(f"{message.name}: on the edges {message.left[1]!r} is {[count, *left]} and {message.right[1]!r} is "

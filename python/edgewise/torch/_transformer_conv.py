@@ -22,9 +22,9 @@ from ._relation import Relation
 class TransformerConv(nn.Module):
     """Attention along edges with a skip connection: torch_geometric.nn.TransformerConv, with its weights and meaning.
 
-    `load_state_dict` takes the state of the original. `forward` takes `edge_index` [2, edges] or a Relation. The edges
-    of a tensor are kept while it lives, so that layers and steps that share it sort them once. With attributes of edges,
-    no tensor of [edges, heads, channels] is made: queries and sums are projected in the place of attributes.
+    `load_state_dict` takes the state of the original. `forward` takes `edge_index` [2, edges], whose edges are kept
+    while the tensor lives, so that layers and steps that share it sort them once, or a Relation. With attributes of
+    edges, no tensor of [edges, heads, channels] is made: queries and sums are projected in the place of attributes.
     """
 
     def __init__(self, in_channels: int | tuple[int, int], out_channels: int, heads: int = 1, concat: bool = True,
