@@ -48,7 +48,7 @@ def edges_of(matrix, relation):
 def cases(relation):
     """Names, score functions, the same over matrices, and the tensors that have gradients."""
     sources, destinations = grid()
-    distance = sources - destinations
+    distance = destinations - sources
     slopes, table, u, v = parameter(HEADS), parameter(2 * NODES + 1, HEADS), parameter(NODES, HEADS), parameter(NODES)
     spatial = torch.randint(5, (NODES, NODES), generator=torch.Generator().manual_seed(2))
     edge = parameter(NODES, NODES, seed=3)
@@ -59,6 +59,10 @@ def cases(relation):
         "soft-capping": (lambda e: 2 * (e.score / 2).tanh(), lambda s: 2 * (s / 2).tanh(), []),
         "ALiBi": (lambda e: e.score - e.head(slopes) * abs(e.distance),
                   lambda s: s - slopes.view(-1, 1, 1) * distance.abs(), [slopes]),
+        "buckets": (lambda e: e.score + e.table(v, (abs(e.distance) + 1).log() * 2),
+                    lambda s: s + v[(2 * (distance.abs() + 1).double().log()).long().clamp(max=NODES - 1)], [v]),
+        "ends of a table": (lambda e: e.score + e.table(v[:3], e.distance.floor()),
+                            lambda s: s + v[:3][distance.clamp(0, 2)], [v]),
         "relative positions": (lambda e: e.score + e.table(table, e.distance + NODES),
                                lambda s: s + table[distance + NODES].permute(2, 0, 1), [table]),
         "Graphormer": (lambda e: e.score + e.table(v, e.column(edges_of(spatial, relation)))
@@ -129,8 +133,8 @@ def test_a_list_of_relations_is_joined_once():
      "score: at_source has 3 rows, needs 7, one for each source"),
     (lambda edge: edge.column(torch.ones(28, 3)), edgewise.Error,
      "score: column has shape [28, 3], needs [edges] or [edges, 2]"),
-    (lambda edge: edge.table(torch.ones(3), edge.distance), edgewise.Error,
-     "score: index of a table has values from -6 to 0, needs numbers in [0, 3)"),
+    (lambda edge: edge.table(torch.ones(0), edge.distance), edgewise.Error,
+     "score: table has no rows, needs at least one"),
     (lambda edge: edge.table(torch.ones(3), 1), TypeError, "score: index is 1, needs an expression"),
     (lambda edge: where(True, edge.score, 0), TypeError, "where: condition is True, needs an expression"),
 ])

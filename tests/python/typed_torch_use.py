@@ -27,7 +27,7 @@ slopes = torch.ones(1)
 
 def with_distances(edge: score.Edge) -> score.Expression:
     capped = 50 * (edge.score / 50).tanh()
-    return score.where(edge.distance <= 0, capped + edge.head(slopes) * abs(edge.distance), -float("inf"))
+    return score.where(edge.distance <= 3, capped - edge.head(slopes) * abs(edge.distance), -float("inf"))
 
 
 assert_type(attend(relation, nodes, nodes, nodes, score=with_distances), Tensor)

@@ -42,7 +42,7 @@ def attend(relation: AnyRelation, query: Tensor, key: Tensor, value: Tensor, edg
 
     `score` is a function of an Edge, which returns an expression to use in the place of the scaled score, such as
 
-        lambda edge: 50 * (edge.score / 50).tanh() + edge.head(slopes) * edge.distance
+        lambda edge: 50 * (edge.score / 50).tanh() - edge.head(slopes) * edge.distance
 
     An edge whose value is -inf is dropped. Tensors in the expression have gradients, of any order.
     """

@@ -14,7 +14,7 @@ from ._edge_lists import EdgeList
 
 _UNARY: dict[str, Callable[[Tensor], Tensor]] = {
     "neg": torch.neg, "abs": torch.abs, "exp": torch.exp, "log": torch.log, "tanh": torch.tanh,
-    "sigmoid": torch.sigmoid, "relu": torch.relu}
+    "sigmoid": torch.sigmoid, "relu": torch.relu, "floor": torch.floor}
 _BINARY: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "add": torch.add, "sub": torch.sub, "mul": torch.mul, "div": torch.div, "minimum": torch.minimum,
     "maximum": torch.maximum, "lt": torch.lt, "le": torch.le, "gt": torch.gt, "ge": torch.ge, "eq": torch.eq,
@@ -25,8 +25,8 @@ Number = int | float
 class Expression:
     """A number for each edge and head, computed of other expressions with the usual operators.
 
-    `+ - * /`, `abs`, comparisons, and the methods `exp`, `log`, `tanh`, `sigmoid`, `relu`, `leaky_relu`, `minimum`,
-    `maximum`, `clamp`, `equal`. An Edge has the expressions to begin with; `where` chooses between two.
+    `+ - * /`, `abs`, comparisons, and the methods `exp`, `log`, `tanh`, `sigmoid`, `relu`, `leaky_relu`, `floor`,
+    `minimum`, `maximum`, `clamp`, `equal`. An Edge has the expressions to begin with; `where` chooses between two.
     """
 
     def __init__(self, name: str, inputs: tuple[Expression, ...] = (), tensor: Tensor | None = None,
@@ -106,6 +106,9 @@ class Expression:
     def relu(self) -> Expression:
         return Expression("relu", (self,))
 
+    def floor(self) -> Expression:
+        return Expression("floor", (self,))
+
     def leaky_relu(self, negative_slope: float = 0.01) -> Expression:
         return where(self > 0, self, negative_slope * self)
 
@@ -146,8 +149,8 @@ class Edge:
 
     @property
     def distance(self) -> Expression:
-        """The number of the source minus that of the destination; it is not stored."""
-        return self.source - self.destination
+        """The number of the destination minus that of the source; it is not stored."""
+        return self.destination - self.source
 
     def column(self, values: Tensor) -> Expression:
         """Returns a column of the edges, [edges] or [edges, heads], in the order of the relation's edges."""
@@ -169,11 +172,14 @@ class Edge:
         return Expression("head", tensor=values)
 
     def table(self, values: Tensor, index: Expression) -> Expression:
-        """Returns the rows of a table, [rows] or [rows, heads], with the numbers `index`: an expression whose values
-        are whole numbers, such as a column of integers or a clamped distance."""
+        """Returns the rows of a table, [rows] or [rows, heads], with the numbers `index`: an expression, such as a
+        column of integers or a distance. The fraction of an index is cut off. A negative index and NaN take the first
+        row, and an index after the last row takes the last one."""
         if not isinstance(index, Expression):
             raise TypeError(f"score: index is {index!r:.80}, needs an expression")
         leaf = self._leaf("table", values, None, "row")
+        if len(values) == 0:
+            fail("score: table has no rows, needs at least one")
         return Expression("table", (index,), leaf._tensor)
 
     def _leaf(self, name: str, values: Any, rows: int | None, row: str) -> Expression:
@@ -237,10 +243,8 @@ def _compute(node: Expression, inputs: list[Tensor], edges: EdgeList, score_EH: 
 
 
 def _look_up(rows: Tensor, index: Tensor) -> Tensor:
-    numbers = index.to(torch.int64)
-    if numbers.numel() > 0 and not (0 <= int(numbers.min()) and int(numbers.max()) < len(rows)):
-        fail(f"score: index of a table has values from {int(numbers.min())} to {int(numbers.max())}, needs numbers in "
-             f"[0, {len(rows)})")
+    last = len(rows) - 1
+    numbers = index.detach().nan_to_num(0.0, last, 0.0).clamp(0, last).to(torch.int64)
     if numbers.shape[1] == 1:
         return rows.index_select(0, numbers[:, 0])
     return rows.expand(-1, numbers.shape[1]).gather(0, numbers)
