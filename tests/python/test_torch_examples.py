@@ -13,7 +13,7 @@ from torch_reference import assert_near  # noqa: E402
 from edgewise.torch import Relation  # noqa: E402
 
 
-@pytest.mark.parametrize("document", ["README.md", "docs/python.md", "python/README.md"])
+@pytest.mark.parametrize("document", ["README.md", "docs/from-dgl.md", "docs/python.md", "python/README.md"])
 def test_the_examples_of_documents_run(document, capsys):
     blocks = re.findall(r"^```python\n(.*?)^```$", (SOURCE / document).read_text(), re.DOTALL | re.MULTILINE)
     examples = [block for block in blocks if "edgewise.torch" in block]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attention on graphs, as operations of PyTorch: a relation says which node may attend to which.
+"""Attention and message passing on graphs, as operations of PyTorch.
 
     import torch
     from edgewise.torch import Relation, attend
@@ -8,7 +8,18 @@
     query, key, value = torch.randn(3, 8, 4, 16).unbind() # 8 nodes, 4 heads of size 16
     out = attend(relation, query, key, value)
 
-The operations run on the CPU, in float32, bfloat16 and float64. They have gradients, and torch.compile traces them.
+A relation says which node may attend to which. A Graph has columns of tensors, and passes messages with the names of
+DGL:
+
+    import edgewise.torch.function as fn
+    from edgewise.torch import graph
+
+    g = graph(([0, 1, 2], [1, 2, 2]))
+    g.ndata["h"] = torch.randn(3, 16)
+    g.update_all(fn.copy_u("h", "m"), fn.mean("m", "h"))
+
+The operations run on the CPU, in float32, bfloat16 and float64. They have gradients, and torch.compile traces those on
+relations.
 """
 
 try:
@@ -20,20 +31,40 @@ except ModuleNotFoundError as error:
                               "torch", name="torch") from None
 del _torch
 
+from . import function, score
 from ._attend import attend, attention_weights
+from ._batches import EdgeBatch, NodeBatch
 from ._edges import aggregate, edge_softmax
+from ._gat import GATConv
+from ._graph import Graph
+from ._graph_batch import batch, unbatch
+from ._graph_builders import graph, heterograph, pair_graph
 from ._multihead import MultiheadAttention
 from ._relation import Relation
+from ._transformer_conv import TransformerConv
 
 __all__ = [
+    "EdgeBatch",
+    "GATConv",
+    "Graph",
     "MultiheadAttention",
+    "NodeBatch",
     "Relation",
+    "TransformerConv",
     "aggregate",
     "attend",
     "attention_weights",
+    "batch",
     "edge_softmax",
+    "function",
+    "graph",
+    "heterograph",
+    "pair_graph",
+    "score",
+    "unbatch",
 ]
 
-for _public in (MultiheadAttention, Relation, aggregate, attend, attention_weights, edge_softmax):
+for _public in (EdgeBatch, GATConv, Graph, MultiheadAttention, NodeBatch, Relation, TransformerConv, aggregate, attend,
+                attention_weights, batch, edge_softmax, graph, heterograph, pair_graph, unbatch):
     _public.__module__ = __name__
 del _public

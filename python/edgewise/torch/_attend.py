@@ -12,11 +12,15 @@ from torch import Tensor
 from . import _checks as checks
 from . import _operations as operations
 from ._builders import jagged_lengths
+from ._joined import AnyRelation, as_relation
 from ._relation import Relation
+from ._score_attention import attend_with_score, score_weights
+from .score import ScoreFunction
 
 
-def attend(relation: Relation, query: Tensor, key: Tensor, value: Tensor, edge_bias: Tensor | None = None,
-           dropout: float = 0.0, *, scale: float | None = None, clamp: float | None = None) -> Tensor:
+def attend(relation: AnyRelation, query: Tensor, key: Tensor, value: Tensor, edge_bias: Tensor | None = None,
+           dropout: float = 0.0, *, scale: float | None = None, clamp: float | None = None,
+           score: ScoreFunction | None = None) -> Tensor:
     """Passes one message along every edge and averages them at its destination.
 
         weight[e] = softmax, over the edges into d, of scale * <query[d], key[s]> + edge_bias[e]
@@ -35,16 +39,28 @@ def attend(relation: Relation, query: Tensor, key: Tensor, value: Tensor, edge_b
     `dropout` is the share of weights that are set to zero, in [0, 1); the others are multiplied by 1 / (1 - dropout).
     Like torch.nn.functional.dropout, it draws from torch's generator of the CPU. `scale` is by default
     1 / sqrt(head size). `clamp` bounds the scaled scores to [-clamp, clamp]; the gradient of a bounded score is zero.
+
+    `score` is a function of an Edge, which returns an expression to use in the place of the scaled score, such as
+
+        lambda edge: 50 * (edge.score / 50).tanh() - edge.head(slopes) * edge.distance
+
+    An edge whose value is -inf is dropped. Tensors in the expression have gradients, of any order.
     """
     checks.check_no_transform("attend")
+    if type(relation) is not Relation:
+        relation = as_relation("attend", relation)
     if not _needs_no_change(relation, query, key, value):
-        checks.check_relation("attend", relation)
         if isinstance(query, Tensor) and query.is_nested:
-            return _attend_jagged(relation, query, key, value, edge_bias, dropout, scale, clamp)
+            return _attend_jagged(relation, query, key, value, edge_bias, dropout, scale=scale, clamp=clamp,
+                                  score=score)
         query, key, value = _check_and_convert(relation, query, key, value)
     checks.check_scale("attend", scale)
     checks.check_clamp("attend", clamp)
     checks.check_dropout("attend", dropout)
+    if score is not None:
+        _check_score_alone("attend", edge_bias, clamp)
+        out = attend_with_score(relation, query, key, value, _scale_of(query, scale), score, dropout)
+        return out.to(torch.float16) if checks.has_float16_autocast() and out.dtype == torch.float32 else out
     bias = None if edge_bias is None else _edge_bias("attend", relation, query, edge_bias)
 
     has_gradients = torch.is_grad_enabled() and (query.requires_grad or key.requires_grad or value.requires_grad
@@ -53,7 +69,7 @@ def attend(relation: Relation, query: Tensor, key: Tensor, value: Tensor, edge_b
     seed = torch.randint(2**63 - 1, (1,), dtype=torch.int64) if dropout > 0 else None
     out = operations.attend(
         query.contiguous(), key.contiguous(), value.contiguous(), bias, relation._row_begin, relation._sources,
-        relation._handle, seed, 1 / math.sqrt(query.shape[2]) if scale is None else scale, clamp, dropout,
+        relation._handle, seed, _scale_of(query, scale), clamp, dropout,
         relation._num_saved if saves_weights else 0)
     return out.to(torch.float16) if out.dtype == torch.float32 and checks.has_float16_autocast() else out
 
@@ -89,14 +105,15 @@ def _check_and_convert(relation: Relation, query: Tensor, key: Tensor, value: Te
     return query, key, _expand_heads("attend", "value", value, query)
 
 
-def attention_weights(relation: Relation, query: Tensor, key: Tensor, edge_bias: Tensor | None = None, *,
-                      scale: float | None = None, clamp: float | None = None) -> Tensor:
+def attention_weights(relation: AnyRelation, query: Tensor, key: Tensor, edge_bias: Tensor | None = None, *,
+                      scale: float | None = None, clamp: float | None = None,
+                      score: ScoreFunction | None = None) -> Tensor:
     """Returns the weights that `attend` uses, before dropout: [edges, heads], in the order of the relation's edges.
 
     The weights are float64 if query and key are, else float32. The arguments are those of `attend`.
     """
     checks.check_no_transform("attention_weights")
-    checks.check_relation("attention_weights", relation)
+    relation = as_relation("attention_weights", relation)
     query, key = (checks.widen_float16(_rows("attention_weights", name, tensor))
                   for name, tensor in (("query", query), ("key", key)))
     for name, tensor in (("query", query), ("key", key)):
@@ -107,20 +124,33 @@ def attention_weights(relation: Relation, query: Tensor, key: Tensor, edge_bias:
     key = _check_query_and_key("attention_weights", relation, query, key)
     checks.check_scale("attention_weights", scale)
     checks.check_clamp("attention_weights", clamp)
+    if score is not None:
+        _check_score_alone("attention_weights", edge_bias, clamp)
+        return score_weights(relation, query, key, _scale_of(query, scale), score)[1]
     bias = None if edge_bias is None else _edge_bias("attention_weights", relation, query, edge_bias)
     weight = operations.attention_weights(
         query.contiguous(), key.contiguous(), bias, relation._row_begin, relation._sources, relation._handle,
-        relation._num_edges, 1 / math.sqrt(query.shape[2]) if scale is None else scale, clamp)
+        relation._num_edges, _scale_of(query, scale), clamp)
     return relation._from_rows(weight)
 
 
+def _scale_of(query: Tensor, scale: float | None) -> float:
+    return 1 / math.sqrt(query.shape[2]) if scale is None else scale
+
+
+def _check_score_alone(function: str, edge_bias: Tensor | None, clamp: float | None) -> None:
+    for name, is_given in (("edge_bias", edge_bias is not None), ("clamp", clamp is not None)):
+        if is_given:
+            checks.fail(f"{function}: {name} is given with score, needs to be a part of it")
+
+
 def _attend_jagged(relation: Relation, query: Tensor, key: Tensor, value: Tensor, edge_bias: Tensor | None,
-                   dropout: float, scale: float | None, clamp: float | None) -> Tensor:
+                   dropout: float, **options: Any) -> Tensor:
     for name, tensor in (("key", key), ("value", value)):
         if not isinstance(tensor, Tensor) or not tensor.is_nested:
             raise TypeError(f"attend: {name} is no jagged tensor, needs to be one, as query is")
     rows = [_rows("attend", name, tensor) for name, tensor in (("query", query), ("key", key), ("value", value))]
-    out = attend(relation, rows[0], rows[1], rows[2], edge_bias, dropout, scale=scale, clamp=clamp)
+    out = attend(relation, rows[0], rows[1], rows[2], edge_bias, dropout, **options)
     jagged: Any = query
     return torch.nested.nested_tensor_from_jagged(out, offsets=jagged.offsets())
 
