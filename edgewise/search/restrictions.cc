@@ -139,6 +139,7 @@ std::vector<RestrictedToken> restricted_tokens(const SearchRules& rules, std::sp
     }
   }
   std::vector<RestrictedToken> tokens;
+  tokens.reserve(restrictions.size());
   for (const auto& [token, restriction] : restrictions) tokens.push_back({token, restriction});
   return tokens;
 }

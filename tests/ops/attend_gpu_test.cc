@@ -57,7 +57,7 @@ TEST_F(AttendGpu, LaunchesTheKernelsOfIntervalsIfTheSourcesOfEachRowAreConsecuti
   }
 }
 
-TEST_F(AttendGpu, LaunchesTheKernelsOfEdgesForOtherRelations) {
+TEST_F(AttendGpu, LaunchesTheSparseKernelsForOtherRelations) {
   const Relation relation = random_relation(9, 9, 4, /*seed=*/8);
   for (const at::ScalarType type : {at::kFloat, at::kBFloat16}) {
     EXPECT_THAT(kernels_of(relation, random_inputs(relation, 2, 32, 32, type)),
@@ -65,7 +65,7 @@ TEST_F(AttendGpu, LaunchesTheKernelsOfEdgesForOtherRelations) {
   }
 }
 
-TEST_F(AttendGpu, LaunchesTheKernelsOfTilesForRelationsWithDenseTiles) {
+TEST_F(AttendGpu, LaunchesTheKernelsOfBitmapsForRelationsWithDenseTiles) {
   const Relation relation = random_relation(70, 70, 35, /*seed=*/8);
   EXPECT_THAT(kernels_of(relation, random_inputs(relation, 1, 32, 32, at::kFloat)),
               ElementsAre("tile_attention_f32", "tile_records", "tile_query_gradient_f32", "tile_source_gradient_f32"));
@@ -93,7 +93,7 @@ TEST_F(AttendGpu, AgreesWithItsDefinitionOverDenseTiles) {
   for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_TRUE(at::allclose(actual[i], expected[i], 1e-4, 1e-5)) << i;
 }
 
-TEST_F(AttendGpu, LaunchesTheKernelsOfEdgesForHeadsThatTheKernelsOfIntervalsLack) {
+TEST_F(AttendGpu, LaunchesTheSparseKernelsForHeadsThatTheKernelsOfIntervalsLack) {
   const Relation relation = causal(5);
   EXPECT_THAT(kernels_of(relation, random_inputs(relation, 2, 8, 8, at::kFloat)),
               ElementsAre(kForward, kBackwardOfRows, kBackwardOfSources));
@@ -101,7 +101,7 @@ TEST_F(AttendGpu, LaunchesTheKernelsOfEdgesForHeadsThatTheKernelsOfIntervalsLack
               ElementsAre(kForward, kBackwardOfRows, kBackwardOfSources));
 }
 
-TEST_F(AttendGpu, LaunchesTheKernelsOfEdgesWhereOthersNeedMoreSharedMemoryThanTheGpuHas) {
+TEST_F(AttendGpu, LaunchesTheSparseKernelsWhereOthersNeedMoreSharedMemoryThanTheGpuHas) {
   constexpr std::size_t kSmallGpu = 101'376;  // RTX 30, RTX 40, L4, A10
   const kernels::gpu::emulator::SharedMemoryLimit limit(kSmallGpu);
   const auto first_kernel = [](const Relation& relation, std::int64_t size, at::ScalarType type) {
