@@ -111,9 +111,15 @@ Message<T> make_message(EdgeOperator op, EdgeEnd left_end, EdgeEnd right_end, co
                         {}};
   message.left = normal_numbers<T>(message.num_left_rows * message.broadcast.left_size, 1);
   message.right = normal_numbers<T>(message.num_right_rows * message.broadcast.right_size, 2);
+  const bool are_many = edges.rows.num_entries() > kMaxPieceEdges;
+  for (T& x : message.left) {
+    if (are_many) x = static_cast<T>(std::round(static_cast<float>(x)));  // sums of thousands of these are exact
+  }
   // Numbers by which one can divide.
-  for (T& x : message.right)
-    x = static_cast<T>(std::copysign(1.0f + std::abs(static_cast<float>(x)), static_cast<float>(x)));
+  for (T& x : message.right) {
+    const auto number = static_cast<float>(x);
+    x = static_cast<T>(std::copysign(are_many ? (number > 1 ? 2.0f : 1.0f) : 1.0f + std::abs(number), number));
+  }
   return message;
 }
 
@@ -136,20 +142,16 @@ void for_edges(Test test) {
   }
 }
 
-/// Calls test(message of type T) for each operator and case of rows. The ends change from call to call.
+/// Calls test(message of type T) for each case of rows. The operators and ends change from call to call.
 template <typename T, class Test>
 void for_messages(const Edges& edges, Test test) {
-  int i = 0;
-  const bool is_small = edges.rows.num_entries() < kMaxPieceEdges;
+  static int i = 0;
   for (const Rows& row : row_cases()) {
-    for (const EdgeOperator op : kOperators) {
-      if (!is_small && ++i % 4 != 0) continue;
-      SCOPED_TRACE("operator " + std::to_string(static_cast<int>(op)) + ", case of rows " +
-                   std::to_string(&row - row_cases().data()));
-      const EdgeEnd left = kEnds[i % 3];
-      const EdgeEnd right = kEnds[++i / 3 % 3];
-      test(make_message<T>(op, left, right, row, edges));
-    }
+    ++i;
+    const EdgeOperator op = kOperators[i % 5];
+    SCOPED_TRACE("operator " + std::to_string(static_cast<int>(op)) + ", case of rows " +
+                 std::to_string(&row - row_cases().data()));
+    test(make_message<T>(op, kEnds[i % 3], kEnds[i / 3 % 3], row, edges));
   }
 }
 
@@ -192,7 +194,7 @@ TYPED_TEST(EdgeKernels, MessagesMatchTheirDefinition) {
                                                                static_cast<std::int64_t>(i) < size - row_size);
           ASSERT_EQ(is_written, !std::isnan(static_cast<float>(actual[i]))) << i;
         }
-        // expect_near() compares numbers.
+        // expect_near() compares numbers only.
         std::vector<double> numbers = expected;
         for (std::size_t i = 0; i < actual.size(); ++i) {
           if (std::isnan(numbers[i])) actual[i] = TypeParam(0.0f), numbers[i] = 0;
