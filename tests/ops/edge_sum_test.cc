@@ -15,9 +15,10 @@ namespace {
 
 using Sizes = std::vector<std::int64_t>;
 
-constexpr MessageOperator kOperators[] = {MessageOperator::kCopy, MessageOperator::kAdd, MessageOperator::kSubtract,
-                                          MessageOperator::kMultiply, MessageOperator::kDivide};
-constexpr RowsOf kRows[] = {RowsOf::kSources, RowsOf::kDestinations, RowsOf::kEdges};
+constexpr MessageOperator kMessageOperators[] = {MessageOperator::kCopy, MessageOperator::kAdd,
+                                                 MessageOperator::kSubtract, MessageOperator::kMultiply,
+                                                 MessageOperator::kDivide};
+constexpr RowsOf kKindsOfRows[] = {RowsOf::kSources, RowsOf::kDestinations, RowsOf::kEdges};
 
 struct RowCase {
   Sizes left, right, out;
@@ -37,7 +38,7 @@ const std::vector<RowCase>& row_cases() {
   return cases;
 }
 
-std::int64_t count(const Relation& relation, RowsOf rows_of) {
+std::int64_t count_rows_of(const Relation& relation, RowsOf rows_of) {
   if (rows_of == RowsOf::kEdges) return relation.num_edges();
   return rows_of == RowsOf::kSources ? relation.num_sources() : relation.num_destinations();
 }
@@ -59,7 +60,7 @@ struct SumCase {
   /// Returns operands, of which the right one can be a divisor.
   Tensors inputs(const Relation& relation, at::ScalarType type) const {
     const auto shape = [&](RowsOf operand_rows, Sizes row) {
-      row.insert(row.begin(), count(relation, operand_rows));
+      row.insert(row.begin(), count_rows_of(relation, operand_rows));
       return row;
     };
     Tensors result = {normal(shape(left, rows.left), 1, type)};
@@ -83,9 +84,9 @@ std::vector<SumCase> sum_cases(int first) {
   std::vector<SumCase> cases;
   int i = first;
   for (const RowCase& rows : row_cases()) {
-    for (const MessageOperator op : kOperators) {
+    for (const MessageOperator op : kMessageOperators) {
       i += 7;
-      cases.push_back({op, kRows[i % 3], kRows[i / 3 % 3], kRows[i / 9 % 3], rows});
+      cases.push_back({op, kKindsOfRows[i % 3], kKindsOfRows[i / 3 % 3], kKindsOfRows[i / 9 % 3], rows});
     }
   }
   return cases;
