@@ -79,11 +79,12 @@ HWY_INLINE void compare_vectors(const ChunkMessages<Element>& messages, Accumula
     for (int k = 0; k < kVectors; ++k) {
       if (messages.rows_ahead != nullptr) hwy::Prefetch(messages.rows_ahead[i] + (v + k) * kStep);
       const auto value = load(AllLanes(), messages.rows[i] + (v + k) * kStep);
-      const auto is_better = kIsMaximum ? hn::Gt(value, best[k]) : hn::Lt(value, best[k]);
-      const auto is_taken = hn::AndNot(hn::IsNaN(best[k]), hn::Or(is_better, hn::IsNaN(value)));
-      best[k] = hn::IfThenElse(is_taken, value, best[k]);
+      // A comparison with NaN is false: a value that is NaN replaces the extremum, and an extremum that is NaN stays.
+      const auto is_worse = kIsMaximum ? hn::Le(value, best[k]) : hn::Ge(value, best[k]);
+      const auto stays = hn::Or(is_worse, hn::IsNaN(best[k]));
+      best[k] = hn::IfThenElse(stays, best[k], value);
       if constexpr (kKeepsEntry) {
-        best_entry[k] = hn::IfThenElse(hn::RebindMask(d_entry, is_taken), number, best_entry[k]);
+        best_entry[k] = hn::IfThenElse(hn::RebindMask(d_entry, stays), best_entry[k], number);
       }
     }
   }
@@ -97,7 +98,9 @@ template <bool kIsMaximum, bool kKeepsEntry, typename Element>
 HWY_INLINE void compare_rows(const ChunkMessages<Element>& messages, std::int64_t num_vectors,
                              AccumulatorType<Element>* extremum, EntryNumber<Element>* entry) {
   std::int64_t v = 0;
-  for (; v + 4 <= num_vectors; v += 4) compare_vectors<kIsMaximum, kKeepsEntry, 4>(messages, extremum, entry, v);
+  constexpr int kMany = kKeepsEntry ? 4 : 8;
+  for (; v + kMany <= num_vectors; v += kMany)
+    compare_vectors<kIsMaximum, kKeepsEntry, kMany>(messages, extremum, entry, v);
   for (; v < num_vectors; ++v) compare_vectors<kIsMaximum, kKeepsEntry, 1>(messages, extremum, entry, v);
 }
 
