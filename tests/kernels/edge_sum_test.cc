@@ -27,12 +27,14 @@ struct Rows {
 
 const std::vector<Rows>& row_cases() {
   static const std::vector<Rows> cases = {
-      {{}, {}, {}},                       // one number
-      {{5}, {5}, {5}},                    // part of a vector
-      {{3, 16}, {3, 16}, {3, 16}},        // whole vectors
-      {{130}, {130}, {130}},              // more vectors than are summed at once, and a rest
-      {{3, 7}, {3, 1}, {3, 7}},           // a factor for each head, of a size that no vector has
-      {{2, 48}, {2, 1}, {2, 48}},         // … of whole vectors
+      {{}, {}, {}},                 // one number
+      {{5}, {5}, {5}},              // part of a vector
+      {{3, 16}, {3, 16}, {3, 16}},  // whole vectors
+      {{130}, {130}, {130}},        // more vectors than are summed at once, and a rest
+      {{3, 7}, {3, 1}, {3, 7}},     // a factor for each head, of a size that no vector has
+      {{2, 48}, {2, 1}, {2, 48}},   // … of whole vectors
+      {{2, 64}, {2, 1}, {2, 64}},   // … of several vectors
+      {{1, 128}, {1, 1}, {1, 128}},
       {{8, 4}, {8, 1}, {8, 4}},           // several heads in a vector
       {{3, 1}, {3, 20}, {3, 20}},         // the left operand is repeated
       {{1}, {9}, {9}},                    // one factor
