@@ -40,6 +40,7 @@ const std::vector<Rows>& row_cases() {
       {{1}, {9}, {9}},                    // one factor
       {{3, 7}, {3, 7}, {3, 1}},           // dot products
       {{5, 16}, {5, 16}, {5, 1}},         // … of whole vectors
+      {{8, 8}, {8, 8}, {8, 1}},           // … of several heads in a vector
       {{4}, {4}, {1}},                    // … of one head
       {{3, 6}, {3, 1}, {3, 1}},           // the product with a repeated operand is summed
       {{3, 1, 5}, {4, 5}, {3, 4, 5}},     // both are repeated
@@ -148,6 +149,7 @@ void for_edges(Test test) {
 template <typename T, class Test>
 void for_messages(const Edges& edges, Test test) {
   static int i = 0;
+  ++i;  // so that no case has one operator, or the same ends, in all calls
   for (const Rows& row : row_cases()) {
     ++i;
     const EdgeOperator op = kOperators[i % 5];
