@@ -98,9 +98,7 @@ template <bool kIsMaximum, bool kKeepsEntry, typename Element>
 HWY_INLINE void compare_rows(const ChunkMessages<Element>& messages, std::int64_t num_vectors,
                              AccumulatorType<Element>* extremum, EntryNumber<Element>* entry) {
   std::int64_t v = 0;
-  constexpr int kMany = kKeepsEntry ? 4 : 8;
-  for (; v + kMany <= num_vectors; v += kMany)
-    compare_vectors<kIsMaximum, kKeepsEntry, kMany>(messages, extremum, entry, v);
+  for (; v + 4 <= num_vectors; v += 4) compare_vectors<kIsMaximum, kKeepsEntry, 4>(messages, extremum, entry, v);
   for (; v < num_vectors; ++v) compare_vectors<kIsMaximum, kKeepsEntry, 1>(messages, extremum, entry, v);
 }
 
