@@ -46,7 +46,10 @@ at::Tensor EdgeBatch::gather_nodes(std::string_view name, RowsOf rows_of, Gather
   at::Tensor rows;
   if (has_message_kernels(column)) {
     // The backward pass of index_select would add up the gradients on one thread.
-    rows = write_messages({{MessageOperator::kCopy, {column, rows_of}}, column.sizes().slice(1).vec()}, *edges_);
+    BoundMessage copied;
+    copied.message.left = {column, rows_of};
+    copied.row_shape = column.sizes().slice(1).vec();
+    rows = write_messages(copied, *edges_);
   } else {
     rows = column.index_select(0, rows_of == RowsOf::kSources ? sources() : destinations());
   }

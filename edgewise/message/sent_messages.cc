@@ -44,8 +44,10 @@ std::optional<BoundMessage> SentMessages::bound(std::string_view name) const {
   if (sent.bound) return sent.bound;
   const at::Tensor& message = tensor(name);
   if (!has_message_kernels(message)) return std::nullopt;
-  return BoundMessage{{MessageOperator::kCopy, {message, RowsOf::kEdges, edges_.places()}},
-                      message.sizes().slice(1).vec()};
+  BoundMessage copied;
+  copied.message.left = {message, RowsOf::kEdges, edges_.places()};
+  copied.row_shape = message.sizes().slice(1).vec();
+  return copied;
 }
 
 }  // namespace edgewise

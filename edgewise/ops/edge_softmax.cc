@@ -5,8 +5,6 @@
 #include <ATen/ops/empty_like.h>
 #include <c10/core/GradMode.h>
 
-#include <vector>
-
 #include "edgewise/base/error.h"
 #include "edgewise/kernels/message/edge_softmax.h"
 #include "edgewise/ops/backend.h"
@@ -57,14 +55,15 @@ class EdgeSoftmax : public Operation {
  private:
   /// Computes the gradient of the scores by operations that have gradients themselves.
   at::Tensor differentiable_gradient(const at::Tensor& weight_EH, const at::Tensor& grad_weight_EH) const {
-    const std::vector<std::int64_t> row = weight_EH.sizes().slice(1).vec();
-    const MessageOperand weight = {weight_EH, RowsOf::kEdges};
-    const at::Tensor mean_gradient_DH =
-        edge_sum(relation_,
-                 {{MessageOperator::kMultiply, weight, {grad_weight_EH, RowsOf::kEdges}}, RowsOf::kDestinations, row});
-    const at::Tensor common_EH = edge_sum(
-        relation_,
-        {{MessageOperator::kMultiply, weight, {mean_gradient_DH, RowsOf::kDestinations}}, RowsOf::kEdges, row});
+    EdgeSum sum;
+    sum.row_shape = weight_EH.sizes().slice(1).vec();
+    sum.message.op = MessageOperator::kMultiply;
+    sum.message.left = {weight_EH, RowsOf::kEdges};
+    sum.message.right = {grad_weight_EH, RowsOf::kEdges};
+    const at::Tensor mean_gradient_DH = edge_sum(relation_, sum);
+    sum.message.right = {mean_gradient_DH, RowsOf::kDestinations};
+    sum.rows_of = RowsOf::kEdges;
+    const at::Tensor common_EH = edge_sum(relation_, sum);
     return weight_EH * grad_weight_EH - common_EH;
   }
 

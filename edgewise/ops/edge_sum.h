@@ -21,7 +21,8 @@ enum class RowsOf { kSources, kDestinations, kEdges };
 /// How a message is computed from its left and right operand; kCopy is the left operand.
 enum class MessageOperator { kCopy, kAdd, kSubtract, kMultiply, kDivide };
 
-/// The rows of edges in a tensor that is not in the order of the relation, or has rows of other edges, too.
+/// The rows of edges in a tensor that is not in the order of the relation, or has rows of other edges, too. Does not
+/// check that the numbers are distinct rows of the tensor.
 struct EdgeNumbers {
   at::Tensor numbers;         // int64 [E] on the CPU, distinct: edge e of the relation has row numbers[e]
   std::int64_t num_rows = 0;  // the tensor has so many

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/ops/edge_sum.h"
 
+#include <c10/core/GradMode.h>
+
 #include <string>
 #include <vector>
 
@@ -15,9 +17,10 @@ namespace {
 
 using Sizes = std::vector<std::int64_t>;
 
-constexpr MessageOperator kOperators[] = {MessageOperator::kCopy, MessageOperator::kAdd, MessageOperator::kSubtract,
-                                          MessageOperator::kMultiply, MessageOperator::kDivide};
-constexpr RowsOf kRows[] = {RowsOf::kSources, RowsOf::kDestinations, RowsOf::kEdges};
+constexpr MessageOperator kMessageOperators[] = {MessageOperator::kCopy, MessageOperator::kAdd,
+                                                 MessageOperator::kSubtract, MessageOperator::kMultiply,
+                                                 MessageOperator::kDivide};
+constexpr RowsOf kKindsOfRows[] = {RowsOf::kSources, RowsOf::kDestinations, RowsOf::kEdges};
 
 struct RowCase {
   Sizes left, right, out;
@@ -37,7 +40,7 @@ const std::vector<RowCase>& row_cases() {
   return cases;
 }
 
-std::int64_t count(const Relation& relation, RowsOf rows_of) {
+std::int64_t count_rows_of(const Relation& relation, RowsOf rows_of) {
   if (rows_of == RowsOf::kEdges) return relation.num_edges();
   return rows_of == RowsOf::kSources ? relation.num_sources() : relation.num_destinations();
 }
@@ -59,7 +62,7 @@ struct SumCase {
   /// Returns operands, of which the right one can be a divisor.
   Tensors inputs(const Relation& relation, at::ScalarType type) const {
     const auto shape = [&](RowsOf operand_rows, Sizes row) {
-      row.insert(row.begin(), count(relation, operand_rows));
+      row.insert(row.begin(), count_rows_of(relation, operand_rows));
       return row;
     };
     Tensors result = {normal(shape(left, rows.left), 1, type)};
@@ -83,12 +86,23 @@ std::vector<SumCase> sum_cases(int first) {
   std::vector<SumCase> cases;
   int i = first;
   for (const RowCase& rows : row_cases()) {
-    for (const MessageOperator op : kOperators) {
+    for (const MessageOperator op : kMessageOperators) {
       i += 7;
-      cases.push_back({op, kRows[i % 3], kRows[i / 3 % 3], kRows[i / 9 % 3], rows});
+      cases.push_back({op, kKindsOfRows[i % 3], kKindsOfRows[i / 3 % 3], kKindsOfRows[i / 9 % 3], rows});
     }
   }
   return cases;
+}
+
+/// Returns the gradient of the sum of f's squares in the first input, which has a gradient even if f is linear.
+at::Tensor gradient_of_squares(const TensorFunction& f, const Tensors& x) {
+  const c10::AutoGradMode records(true);
+  Tensors inputs = x;
+  for (at::Tensor& input : inputs) {
+    if (!input.requires_grad()) input = input.detach().requires_grad_();
+  }
+  return torch::autograd::grad({f(inputs).square().sum()}, {inputs[0]}, {}, /*retain_graph=*/{},
+                               /*create_graph=*/true)[0];
 }
 
 TEST(EdgeSum, MatchesItsDefinition) {
@@ -126,13 +140,7 @@ TEST(EdgeSum, HasGradientsAndSecondDerivativesThatMatchFiniteDifferences) {
       const TensorFunction f = [&](const Tensors& x) { return edge_sum(relation, c.sum(x)); };
       const Tensors inputs = c.inputs(relation, at::kDouble);
       expect_gradients_match(f, inputs);
-      // The sum's square has a second derivative even if the sum is linear.
-      expect_gradients_match(
-          [&](const Tensors& x) {
-            return torch::autograd::grad({f(x).square().sum()}, {x[0]}, {}, /*retain_graph=*/{},
-                                         /*create_graph=*/true)[0];
-          },
-          inputs);
+      expect_gradients_match([&](const Tensors& x) { return gradient_of_squares(f, x); }, inputs);
     }
   }
 }
@@ -218,12 +226,7 @@ TEST(EdgeExtremum, HasGradientsAndSecondDerivativesThatMatchFiniteDifferences) {
     };
     const Tensors inputs = c.inputs(relation, at::kDouble);
     expect_gradients_match(f, inputs);
-    expect_gradients_match(
-        [&](const Tensors& x) {
-          return torch::autograd::grad({f(x).square().sum()}, {x[0]}, {}, /*retain_graph=*/{},
-                                       /*create_graph=*/true)[0];
-        },
-        inputs);
+    expect_gradients_match([&](const Tensors& x) { return gradient_of_squares(f, x); }, inputs);
   }
 }
 
@@ -237,12 +240,8 @@ TEST(EdgeExtremum, GivesTheGradientToTheFirstEdgeThatHasTheExtremum) {
 
 TEST(EdgeSoftmax, HasASecondDerivativeThatMatchesFiniteDifferences) {
   const Relation relation = Relation::from_csr(3, {0, 2, 2, 5}, {2, 0, 1, 1, 0});
-  expect_gradients_match(
-      [&](const Tensors& x) {
-        return torch::autograd::grad({edge_softmax(relation, x[0]).square().sum()}, {x[0]}, {}, /*retain_graph=*/{},
-                                     /*create_graph=*/true)[0];
-      },
-      {normal({5, 2}, 1)});
+  const TensorFunction f = [&](const Tensors& x) { return edge_softmax(relation, x[0]); };
+  expect_gradients_match([&](const Tensors& x) { return gradient_of_squares(f, x); }, {normal({5, 2}, 1)});
 }
 
 TEST(EdgeSumErrors, NameOperandsThatDoNotFit) {

@@ -79,11 +79,12 @@ HWY_INLINE void compare_vectors(const ChunkMessages<Element>& messages, Accumula
     for (int k = 0; k < kVectors; ++k) {
       if (messages.rows_ahead != nullptr) hwy::Prefetch(messages.rows_ahead[i] + (v + k) * kStep);
       const auto value = load(AllLanes(), messages.rows[i] + (v + k) * kStep);
-      const auto is_better = kIsMaximum ? hn::Gt(value, best[k]) : hn::Lt(value, best[k]);
-      const auto is_taken = hn::AndNot(hn::IsNaN(best[k]), hn::Or(is_better, hn::IsNaN(value)));
-      best[k] = hn::IfThenElse(is_taken, value, best[k]);
+      // A comparison with NaN is false: a value that is NaN replaces the extremum, and an extremum that is NaN stays.
+      const auto is_worse = kIsMaximum ? hn::Le(value, best[k]) : hn::Ge(value, best[k]);
+      const auto stays = hn::Or(is_worse, hn::IsNaN(best[k]));
+      best[k] = hn::IfThenElse(stays, best[k], value);
       if constexpr (kKeepsEntry) {
-        best_entry[k] = hn::IfThenElse(hn::RebindMask(d_entry, is_taken), number, best_entry[k]);
+        best_entry[k] = hn::IfThenElse(hn::RebindMask(d_entry, stays), best_entry[k], number);
       }
     }
   }

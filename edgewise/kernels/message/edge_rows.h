@@ -37,7 +37,7 @@ struct EdgeRows {
   const Interval* intervals = nullptr;    // [num_rows], the nodes at the other ends of each row, or null
   const NodeIndex* nodes = nullptr;       // [E], the node at the other end of each entry, or null with intervals
   const EdgeIndex* edges = nullptr;       // [E], the edge of each entry, or null: the entry's number
-  std::span<const RowPiece> pieces = {};  // of the long rows
+  std::span<const RowPiece> pieces = {};  // the pieces of the long rows
   std::span<const LongRow> long_rows = {};
 
   EdgeIndex num_entries() const { return num_rows == 0 ? 0 : row_begin[num_rows]; }

@@ -69,6 +69,22 @@ struct MultipliedRows {
   }
 };
 
+/// Rows of which kVectors vectors at once are multiplied by one factor.
+template <typename T>
+struct ScaledRows {
+  const T* const* rows;
+  const T* const* factors;
+  BroadcastReader<T> reader;
+
+  template <int kVectors>
+  HWY_INLINE void add(std::int64_t entry, std::int64_t v, Numbers<T>* sums) const {
+    const auto factor = reader.read(factors[entry], v);
+    for (int i = 0; i < kVectors; ++i) {
+      sums[i] = hn::MulAdd(load(AllLanes(), rows[entry] + (v + i) * kLanesOf<T>), factor, sums[i]);
+    }
+  }
+};
+
 /// The chunk of a row whose entries are added to sums in memory.
 template <typename T>
 struct ChunkSum {
@@ -179,11 +195,27 @@ class RowSum {
     } else if (!task_.message.has_right()) {
       add_rows(CopiedRows<T>{chunk_.left().rows()}, chunk, num_vectors);
     } else {
-      chunk_.with_right_reader([&](auto reader) HWY_ATTR {
-        add_rows(MultipliedRows<T, decltype(reader)>{chunk_.left().rows(), chunk_.right().rows(), reader}, chunk,
-                 num_vectors);
-      });
+      chunk_.with_right_reader([&](auto reader) HWY_ATTR { add_products(reader, chunk, num_vectors); });
     }
+  }
+
+  template <class Reader>
+  HWY_INLINE void add_products(const Reader& reader, const ChunkSum<T>& chunk, std::int64_t num_vectors) {
+    const T* const* rows = chunk_.left().rows();
+    const T* const* factors = chunk_.right().rows();
+    if constexpr (std::is_same_v<Reader, BroadcastReader<T>>) {
+      const ScaledRows<T> scaled = {rows, factors, reader};
+      const std::int64_t vectors_of_run = chunk_.vectors_of_run();
+      if (vectors_of_run % 8 == 0) {
+        for (std::int64_t v = 0; v < num_vectors; v += 8) add_vectors<8>(scaled, chunk, v);
+        return;
+      }
+      if (vectors_of_run % 4 == 0) {
+        for (std::int64_t v = 0; v < num_vectors; v += 4) add_vectors<4>(scaled, chunk, v);
+        return;
+      }
+    }
+    add_rows(MultipliedRows<T, Reader>{rows, factors, reader}, chunk, num_vectors);
   }
 
   void finish(const Number* sums, std::int64_t row) {

@@ -33,28 +33,37 @@ HWY_BEFORE_NAMESPACE();
 namespace edgewise::kernels::HWY_NAMESPACE {
 namespace {
 
-/// Writes the sums of the lanes of four vectors to out[0] … out[3].
+/// Writes sums of neighbouring lanes of four vectors: of each vector i the sums of `num_sums` equal parts, to
+/// out[i * stride] and the numbers after it.
 template <class D, class V, typename Number>
-HWY_INLINE void store_four_sums(D d, const V* sums, Number* out) {
+HWY_INLINE void store_sums_of_parts(D d, const V* sums, [[maybe_unused]] std::int64_t num_sums, std::int64_t stride,
+                                    Number* out) {
 #if HWY_TARGET != HWY_SCALAR
   if constexpr (std::is_same_v<Number, float>) {
-    // Adds blocks of four lanes: after two rounds, lane i of each block holds a part of sum i.
+    // Adds blocks of four lanes: after two rounds, lane i of each block holds the sum of the block of vector i.
+    constexpr auto kLanesOfD = static_cast<std::int64_t>(hn::MaxLanes(D()));
     const hn::RepartitionToWide<D> pairs;
     const auto a_b =
         hn::BitCast(pairs, hn::Add(hn::InterleaveLower(d, sums[0], sums[1]), hn::InterleaveUpper(d, sums[0], sums[1])));
     const auto c_d =
         hn::BitCast(pairs, hn::Add(hn::InterleaveLower(d, sums[2], sums[3]), hn::InterleaveUpper(d, sums[2], sums[3])));
-    HWY_ALIGN Number blocks[hn::MaxLanes(D())];
     const auto added = hn::Add(hn::BitCast(d, hn::InterleaveLower(pairs, a_b, c_d)),
                                hn::BitCast(d, hn::InterleaveUpper(pairs, a_b, c_d)));
+    HWY_ALIGN Number blocks[hn::MaxLanes(D())];
     hn::Store(added, d, blocks);
-    const hn::Full128<float> block;
-    auto total = hn::Load(block, blocks);
-    for (std::size_t i = 4; i < hn::MaxLanes(D()); i += 4) total = hn::Add(total, hn::Load(block, blocks + i));
-    return hn::StoreU(total, block, out);
+    const std::int64_t part = kLanesOfD / num_sums;
+    for (std::int64_t s = 0; s < num_sums; ++s) {
+      const hn::Full128<float> block;
+      auto total = hn::Load(block, blocks + s * part);
+      for (std::int64_t i = 4; i < part; i += 4) total = hn::Add(total, hn::Load(block, blocks + s * part + i));
+      HWY_ALIGN Number four[4];
+      hn::Store(total, block, four);
+      for (std::int64_t i = 0; i < 4; ++i) out[i * stride + s] = four[i];
+    }
+    return;
   }
 #endif
-  for (int i = 0; i < 4; ++i) out[i] = hn::GetLane(hn::SumOfLanes(d, sums[i]));
+  for (std::int64_t i = 0; i < 4; ++i) out[i * stride] = hn::GetLane(hn::SumOfLanes(d, sums[i]));
 }
 
 /// The runs of the messages of a chunk: run r of entry e is the `length` elements from r * length on.
@@ -68,52 +77,126 @@ struct ChunkRuns {
   std::int64_t length;
 };
 
-/// Writes the sum of each run to out[e * num_runs + r]. Writes up to 3 numbers more.
+/// Computes the sums of runs. A unit is one run, or the runs of one vector if runs are a fraction of a vector.
 template <bool kHasRight, typename T>
-HWY_INLINE void sum_runs(const ChunkRuns<T>& runs, AccumulatorType<T>* out) {
-  const NumberTag<T> d;
-  const std::int64_t whole = runs.length / kLanesOf<T> * kLanesOf<T>;
-  const auto is_in_run = hn::FirstN(d, static_cast<std::size_t>(runs.length - whole));
-  const std::int64_t count = runs.num_entries * runs.num_runs;
-  std::int64_t entry = 0;
-  std::int64_t run = 0;
-  for (std::int64_t first = 0; first < count; first += 4) {
-    const T* left[4];
-    const T* right[4];
-    for (int i = 0; i < 4; ++i) {
-      left[i] = runs.left[entry] + run * runs.length;
-      right[i] = runs.right[entry] + run * runs.length;
-      if (runs.left_ahead != nullptr) {
-        const T* ahead = runs.left_ahead[entry] + run * runs.length;
-        for (std::int64_t k = 0; k < runs.length; k += 64 / static_cast<std::int64_t>(sizeof(T)))
-          hwy::Prefetch(ahead + k);
-      }
-      if (first + i + 1 < count && ++run == runs.num_runs) {
-        run = 0;
-        ++entry;
-      }
+class RunSums {
+  using Number = AccumulatorType<T>;
+
+ public:
+  explicit RunSums(const ChunkRuns<T>& runs)
+      : runs_(runs),
+        runs_of_unit_(fill_vectors(runs) ? kLanesOf<T> / runs.length : 1),
+        num_units_(runs.num_runs / runs_of_unit_),
+        length_(runs.length * runs_of_unit_),
+        whole_(length_ / kLanesOf<T> * kLanesOf<T>) {}
+
+  /// Writes the sum of each run to out[e * num_runs + r]. Writes the sums of up to 3 more units. `is_right_shared`: all
+  /// entries have one right row.
+  HWY_INLINE void write(bool is_right_shared, Number* out) const {
+    if (kHasRight && is_right_shared) {
+      for (std::int64_t entry = 0; entry < runs_.num_entries; entry += 4) add_entries(entry, out);
+    } else if (num_units_ % 4 == 0) {
+      for (std::int64_t entry = 0; entry < runs_.num_entries; ++entry) add_units(entry, out);
+    } else {
+      add_any_units(out);
     }
+  }
+
+ private:
+  struct Four {
+    const T* rows[4];
+  };
+
+  /// Returns whether a vector holds several whole runs, each of whole blocks of four lanes.
+  static bool fill_vectors(const ChunkRuns<T>& runs) {
+    const bool are_parts =
+        runs.length % 4 == 0 && runs.length > 0 && runs.length < kLanesOf<T> && kLanesOf<T> % runs.length == 0;
+    return std::is_same_v<Number, float> && are_parts && runs.num_runs % (kLanesOf<T> / runs.length) == 0;
+  }
+
+  HWY_INLINE void prefetch(std::int64_t entry, std::int64_t unit, std::int64_t num_units) const {
+    if (runs_.left_ahead == nullptr) return;
+    constexpr std::int64_t kLine = 64 / static_cast<std::int64_t>(sizeof(T));
+    const T* ahead = runs_.left_ahead[entry] + unit * length_;
+    for (std::int64_t i = 0; i < num_units * length_; i += kLine) hwy::Prefetch(ahead + i);
+  }
+
+  /// Adds up one unit of each of four rows, and writes the sums `stride` numbers apart.
+  template <bool kIsRightShared>
+  HWY_INLINE void add_four(const Four& left, const Four& right, std::int64_t stride, Number* out) const {
+    const NumberTag<T> d;
     Numbers<T> sums[4] = {hn::Zero(d), hn::Zero(d), hn::Zero(d), hn::Zero(d)};
-    for (std::int64_t k = 0; k < whole; k += kLanesOf<T>) {
+    auto add = [&](std::int64_t k, auto part) HWY_ATTR {
+      auto r = hn::Zero(d);
+      if constexpr (kHasRight && kIsRightShared) r = load(AllLanes(), right.rows[0] + k);
       for (int i = 0; i < 4; ++i) {
-        const auto l = load(AllLanes(), left[i] + k);
-        if constexpr (kHasRight) {
-          sums[i] = hn::MulAdd(l, load(AllLanes(), right[i] + k), sums[i]);
-        } else {
-          sums[i] = hn::Add(sums[i], l);
+        auto l = load(AllLanes(), left.rows[i] + k);
+        if constexpr (std::is_same_v<decltype(part), FirstLanes>) {
+          l = hn::IfThenElseZero(hn::FirstN(d, part.count), l);
+        }
+        if constexpr (kHasRight && !kIsRightShared) r = load(AllLanes(), right.rows[i] + k);
+        if constexpr (kHasRight && std::is_same_v<decltype(part), FirstLanes>) {
+          r = hn::IfThenElseZero(hn::FirstN(d, part.count), r);
+        }
+        sums[i] = kHasRight ? hn::MulAdd(l, r, sums[i]) : hn::Add(sums[i], l);
+      }
+    };
+    for (std::int64_t k = 0; k < whole_; k += kLanesOf<T>) add(k, AllLanes());
+    if (whole_ < length_) add(whole_, FirstLanes{static_cast<std::size_t>(length_ - whole_)});
+    store_sums_of_parts(d, sums, runs_of_unit_, stride, out);
+  }
+
+  /// Adds up all units of four entries, or of the last entry several times.
+  HWY_INLINE void add_entries(std::int64_t entry, Number* out) const {
+    const std::int64_t last = runs_.num_entries - 1;
+    for (std::int64_t i = entry; i < std::min(entry + 4, last + 1); ++i) prefetch(i, 0, num_units_);
+    for (std::int64_t unit = 0; unit < num_units_; ++unit) {
+      Four left;
+      for (int i = 0; i < 4; ++i) left.rows[i] = runs_.left[std::min(entry + i, last)] + unit * length_;
+      const Four right = {{runs_.right[0] + unit * length_}};
+      add_four<true>(left, right, runs_.num_runs, out + entry * runs_.num_runs + unit * runs_of_unit_);
+    }
+  }
+
+  /// Adds up the units of an entry, whose number is a multiple of four.
+  HWY_INLINE void add_units(std::int64_t entry, Number* out) const {
+    prefetch(entry, 0, num_units_);
+    for (std::int64_t unit = 0; unit < num_units_; unit += 4) {
+      Four left;
+      Four right;
+      for (int i = 0; i < 4; ++i) left.rows[i] = runs_.left[entry] + (unit + i) * length_;
+      for (int i = 0; i < 4; ++i) right.rows[i] = runs_.right[entry] + (unit + i) * length_;
+      add_four<false>(left, right, runs_of_unit_, out + entry * runs_.num_runs + unit * runs_of_unit_);
+    }
+  }
+
+  /// Adds up the units of all entries, four at once.
+  HWY_INLINE void add_any_units(Number* out) const {
+    const std::int64_t count = runs_.num_entries * num_units_;
+    std::int64_t entry = 0;
+    std::int64_t unit = 0;
+    for (std::int64_t first = 0; first < count; first += 4) {
+      Four left;
+      Four right;
+      for (int i = 0; i < 4; ++i) {
+        left.rows[i] = runs_.left[entry] + unit * length_;
+        right.rows[i] = runs_.right[entry] + unit * length_;
+        prefetch(entry, unit, 1);
+        if (first + i + 1 < count && ++unit == num_units_) {
+          unit = 0;
+          ++entry;
         }
       }
+      add_four<false>(left, right, runs_of_unit_, out + first * runs_of_unit_);
     }
-    if (whole < runs.length) {
-      for (int i = 0; i < 4; ++i) {
-        auto l = load(AllLanes(), left[i] + whole);
-        if constexpr (kHasRight) l = hn::Mul(l, load(AllLanes(), right[i] + whole));
-        sums[i] = hn::Add(sums[i], hn::IfThenElseZero(is_in_run, l));
-      }
-    }
-    store_four_sums(d, sums, out + first);
   }
-}
+
+  const ChunkRuns<T>& runs_;
+  std::int64_t runs_of_unit_;
+  std::int64_t num_units_;
+  std::int64_t length_;
+  std::int64_t whole_;
+};
 
 /// Writes the messages of the entries of a row.
 template <typename T>
@@ -125,7 +208,7 @@ class RowWriter {
                    (task.message.formula == Formula::kCopy || task.message.formula == Formula::kMultiply)),
         chunk_(task.message, task.rows, /*needs_whole_right=*/sums_runs_),
         size_(whole_vectors<T>(broadcast().size)),
-        folded_(take_elements<Number>(whole_vectors<T>(kMaxChunk * broadcast().out_size) + kSlack)),
+        folded_(take_elements<Number>(whole_vectors<T>((kMaxChunk + 3) * broadcast().out_size) + kSlack)),
         messages_(is_whole() || sums_runs_ ? nullptr : take_elements<Number>(kMaxChunk * size_)) {}
 
   void write(std::int64_t row, EdgeIndex begin, EdgeIndex end) {
@@ -144,7 +227,7 @@ class RowWriter {
 
  private:
   using Number = AccumulatorType<T>;
-  static constexpr std::int64_t kSlack = 4;
+  static constexpr std::int64_t kSlack = 4 * kLanesOf<T>;
 
   const RowBroadcast& broadcast() const { return task_.message.broadcast; }
   bool is_whole() const { return broadcast().out_reading() == RowReading::kWhole; }
@@ -171,9 +254,9 @@ class RowWriter {
     const ChunkRuns<T> runs = {chunk_.left().rows(), chunk_.right().rows(), chunk_.left().rows_ahead(), count,
                                broadcast().out_size, broadcast().run_length};
     if (task_.message.has_right()) {
-      sum_runs<true>(runs, folded_);
+      RunSums<true, T>(runs).write(task_.message.right.end == EdgeEnd::kRow, folded_);
     } else {
-      sum_runs<false>(runs, folded_);
+      RunSums<false, T>(runs).write(/*is_right_shared=*/false, folded_);
     }
     if (task_.rows.edges == nullptr && task_.numbers == nullptr) {
       store_row(folded_, count * broadcast().out_size, out_row(entry));

@@ -261,12 +261,15 @@ class ChunkRows {
 
   const T* const* rows() const { return row_; }
   /// Returns, for each entry, the row to prefetch; null if prefetching gains nothing.
-  const T* const* rows_ahead() const { return ahead_ == 0 || needs_copies_ ? nullptr : row_ + ahead_; }
+  const T* const* rows_ahead() const { return ahead_ == 0 || needs_copies_ || is_sequence_ ? nullptr : row_ + ahead_; }
 
  private:
   template <class Index>
   void look_up_list(EdgeIndex entry, std::int64_t count, Index index) {
     for (std::int64_t i = 0; i < count; ++i) row_[i] = operand_.row(index(entry + i));
+    // The processor itself prefetches the rows of consecutive numbers.
+    is_sequence_ = count > 1 && index(entry + count - 1) - index(entry) == count - 1;
+    if (is_sequence_) return;
     const std::int64_t last = rows_.num_entries() - 1 - entry;
     for (std::int64_t i = count; i < count + ahead_; ++i) row_[i] = operand_.row(index(entry + std::min(i, last)));
   }
@@ -275,6 +278,7 @@ class ChunkRows {
   const EdgeRows& rows_;
   std::int64_t row_size_;
   std::int64_t ahead_ = 0;
+  bool is_sequence_ = false;
   bool needs_copies_ = false;
   T* copies_ = nullptr;
   const T* row_[kMaxChunk + kMaxAhead];
@@ -305,6 +309,11 @@ class MessageChunk {
   const MessageTask<T>& task() const { return task_; }
   const ChunkRows<T>& left() const { return left_; }
   const ChunkRows<T>& right() const { return task_.has_right() ? right_ : left_; }
+
+  /// Returns how many vectors in a row read one element of the right row: 1 unless vectors lie in runs.
+  std::int64_t vectors_of_run() const {
+    return reads_repeated_ && repeated_.is_broadcast() ? task_.broadcast.run_length / kLanesOf<T> : 1;
+  }
 
   /// Calls body(reader of the right rows).
   template <class Body>
