@@ -139,6 +139,14 @@ def test_the_attention_layer_takes_two_types_of_nodes():
     assert torch.allclose(layer((x[0], None), edge_index, size=(NODES, NODES + 2)), layer(x, edge_index))
 
 
+def test_layers_over_a_relation_are_compiled_without_graph_breaks():
+    x, edge_index, edge_attr = inputs()
+    relation = Relation.from_edge_index(edge_index, NODES)
+    for layer in (GATConv(SIZE, 4, 2, edge_dim=3).double(), TransformerConv(SIZE, 4, 2, edge_dim=3).double()):
+        compiled = torch.compile(layer, fullgraph=True, backend="aot_eager")
+        assert torch.allclose(compiled(x, relation, edge_attr), layer(x, relation, edge_attr))
+
+
 def test_the_attention_layer_has_second_derivatives():
     x, edge_index, edge_attr = inputs()
     layer = GATConv(SIZE, 2, 2, edge_dim=3).double()

@@ -22,7 +22,7 @@ def edge_sum(edges: EdgeList, target: str, operation: str, left: Operand, right:
     `target` is "u", "v" or "e"; for "e" nothing is summed over edges, and there is a row for each edge of the list. The
     operation is "copy" (of `left`), "add", "sub", "mul" or "div". Rows are aligned at their last dimensions, whose
     sizes are equal or 1. `row_shape` is by default the shape of the operation's result; a dimension that it has as 1
-    is summed. Sums of bfloat16 are computed in float32. A row without edges gets zeros.
+    is summed, not with "add" and "sub". Sums of bfloat16 are computed in float32. A row without edges gets zeros.
     """
     values = _edge_values(edges, operation, left, right)
     dtype = values.dtype

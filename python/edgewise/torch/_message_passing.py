@@ -52,7 +52,8 @@ class _Operation:
              f"{[count, *right]}, {needs}")
 
     def sum(self, target: str) -> Tensor:
-        return edge_sum(self.edges, target, self.name, self.left, self.right, self.row_shape)
+        row_shape = self.row_shape if self.name == "mul" else None  # a dot product sums its last dimension
+        return edge_sum(self.edges, target, self.name, self.left, self.right, row_shape)
 
     def extremum(self, kind: str) -> Tensor:
         if self.row_shape[-1:] == (1,) and self._sums_last():
