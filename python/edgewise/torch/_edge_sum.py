@@ -17,6 +17,7 @@ from . import _edge_sum_plain as plain
 from . import _message_operations as kernels
 from ._checks import FLOATING_POINT
 from ._edge_lists import EdgeList
+from ._edge_sum_plain import broadcast_shapes
 
 Operand = tuple[str, Tensor]
 
@@ -86,8 +87,8 @@ def _promote(left: Operand, right: Operand | None) -> tuple[Operand, Operand | N
 
 
 def _row_shape(left: Operand, right: Operand | None) -> tuple[int, ...]:
-    shape = left[1].shape[1:]
-    return tuple(shape if right is None else torch.broadcast_shapes(shape, right[1].shape[1:]))
+    shape = tuple(left[1].shape[1:])
+    return shape if right is None else broadcast_shapes(shape, tuple(right[1].shape[1:]))
 
 
 def _numbers(edges: EdgeList, operand: Operand | None) -> Tensor | None:

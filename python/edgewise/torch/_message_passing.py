@@ -13,6 +13,7 @@ from ._batches import CanonicalType, EdgeBatch, EndFrames, NodeBatch, call
 from ._checks import fail
 from ._edge_lists import Bucket, EdgeList, Mailboxes
 from ._edge_sum import Operand, edge_extremum, edge_sum
+from ._edge_sum_plain import broadcast_shapes
 from ._frames import LazyColumns, describe, describe_names, has_same_rows
 from .function import Message, Reduction
 
@@ -40,7 +41,7 @@ class _Operation:
         if message.operation == "dot" and left[-1:] != right[-1:] or (message.operation == "dot" and not left):
             self._refuse(message, left, right, "needs a last dimension of one size")
         try:
-            shape = tuple(torch.broadcast_shapes(left, right))
+            shape = broadcast_shapes(left, right)
         except RuntimeError:
             self._refuse(message, left, right, "needs last dimensions of one size or 1")
         return (*shape[:-1], 1) if message.operation == "dot" else shape

@@ -221,9 +221,10 @@ def _compute(node: Expression, inputs: list[Tensor], edges: EdgeList, score_EH: 
     if name in _UNARY:
         return _UNARY[name](inputs[0])
     if name in _BINARY:
-        return _BINARY[name](*torch.broadcast_tensors(*_one_type(inputs)))
+        return _BINARY[name](*_one_type(inputs))
     if name == "where":
-        return torch.where(inputs[0] != 0, *_one_type(inputs[1:]))
+        a, b = _one_type(inputs[1:])
+        return torch.where(inputs[0] != 0, a, b)
     if name == "score":
         return score_EH
     if name in ("source", "destination"):
