@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The script that runs the code of DGL's tutorial repairs the gaps of a page, and the program trains.
 
-EDGEWISE_TUTORIAL names texts of the tutorial, separated by colons, whose programs train, too.
+EDGEWISE_TUTORIAL_TEXTS names texts of the tutorial, separated by colons, whose programs train, too.
 """
 import os
 import pathlib
@@ -174,7 +174,7 @@ def test_a_text_without_the_tutorial_is_an_error(script):
         script.make_program("Some text.\n")
 
 
-@pytest.mark.parametrize("path", [path for path in os.environ.get("EDGEWISE_TUTORIAL", "").split(":") if path])
+@pytest.mark.parametrize("path", [path for path in os.environ.get("EDGEWISE_TUTORIAL_TEXTS", "").split(":") if path])
 def test_the_tutorial_trains(script, path, capsys):
     names = script.run(script.make_program(pathlib.Path(path).read_text(), epochs=2), pairs=2560)
     assert names["model"].encoder.N == 1

@@ -8,6 +8,7 @@ from torch_reference import random_relation  # noqa: E402
 
 from edgewise.torch import Relation  # noqa: E402
 from edgewise.torch._edge_lists import EdgeList  # noqa: E402
+from edgewise.torch import _edge_sum, _edge_sum_plain as plain  # noqa: E402
 from edgewise.torch._edge_sum import edge_extremum, edge_sum, softmax_over_rows  # noqa: E402
 
 OPERATIONS = {"add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b,
@@ -94,7 +95,7 @@ def test_gradients_of_both_orders_are_those_of_finite_differences(operation, end
     left, right = random(edges, ends[0], (2, 1))[1], random(edges, ends[1], (2,), seed=1)[1]
     if operation == "copy":
         right = right.detach()
-    for target, row_shape in (("v", None), ("u", (2, 1)), ("e", None)):
+    for target, row_shape in (("v", None), ("u", None if operation in ("add", "sub") else (2, 1)), ("e", None)):
 
         def sum_of(a, b, target=target, row_shape=row_shape):
             operands = (ends[0], a), None if operation == "copy" else (ends[1], b)
@@ -160,6 +161,22 @@ def test_an_edge_of_score_minus_infinity_has_no_weight():
     assert weight.tolist() == [1, 0, 0]
     weight.sum().backward()
     assert not score.grad.isnan().any()
+
+
+@pytest.mark.parametrize("dtype, tolerance", [(torch.float32, 1e-5), (torch.bfloat16, 2e-2), (torch.float64, 1e-12)])
+def test_sums_and_extrema_are_those_of_the_definition_in_every_type(dtype, tolerance):
+    for make in LISTS.values():
+        edges = make()
+        operands = [(end, random(edges, end, shape)[1].detach().to(dtype).requires_grad_())
+                    for end, shape in (("u", (2, 9)), ("e", (2, 1)))]
+        tensors = [tensor for _, tensor in operands]
+        for function, arguments in (("edge_sum", ("v", "mul")), ("edge_sum", ("u", "div")), ("edge_sum", ("e", "add")),
+                                    ("edge_extremum", ("max", "mul"))):
+            found, expected = (getattr(module, function)(edges, *arguments, *operands)
+                               for module in (_edge_sum, plain))
+            assert found.dtype == dtype and torch.allclose(found, expected, rtol=tolerance, atol=tolerance)
+            for a, b in zip(torch.autograd.grad(found.sum(), tensors), torch.autograd.grad(expected.sum(), tensors)):
+                assert a.dtype == dtype and torch.allclose(a, b, rtol=tolerance, atol=tolerance)
 
 
 def test_sums_of_bfloat16_are_computed_in_float32():

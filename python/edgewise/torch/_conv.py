@@ -21,9 +21,11 @@ from ._relation import Relation
 _known = TensorMemo()  # the lists of edges of an edge_index that several layers and steps share
 
 
-def as_edges(layer: str, edge_index: Any) -> Any:
+def as_edges(layer: str, edge_index: Any) -> Tensor | Relation:
     """Returns an `edge_index` or a relation as it is, and joins a list of relations, which a Batch of PyG has."""
-    return as_relation(layer, edge_index) if isinstance(edge_index, (list, tuple)) else edge_index
+    edges: Tensor | Relation = (as_relation(layer, edge_index) if isinstance(edge_index, (list, tuple)) else
+                                edge_index)
+    return edges
 
 
 def edge_list(edge_index: Tensor | Relation, num_sources: int, num_destinations: int, variant: Any = None,

@@ -24,7 +24,7 @@ class Bucket:
     def take(self, messages: Tensor) -> Tensor:
         """Returns the messages of the nodes, [nodes, in-degree, …], of messages in the order of the mailboxes."""
         count = len(self.nodes) * self.in_degree
-        return messages[self.begin:self.begin + count].unflatten(0, (len(self.nodes), self.in_degree))
+        return torch.unflatten(messages[self.begin:self.begin + count], 0, (len(self.nodes), self.in_degree))
 
 
 @dataclass
@@ -51,6 +51,8 @@ class EdgeList:
         self.numbers = numbers
         self._ends = ends
         self._relation = relation
+        self._stored_numbers: Tensor | None = None
+        self._alone: EdgeList | None = None
 
     @staticmethod
     def of_relation(relation: Relation, numbers: Tensor | None = None) -> EdgeList:
@@ -109,8 +111,8 @@ class EdgeList:
         place[receivers] = torch.arange(len(receivers))
         order = place[self.destinations].argsort(stable=True)
         buckets, first, begin = [], 0, 0
-        for degree, count in zip(*(part.tolist() for part in degrees[receivers].unique_consecutive(
-                return_counts=True))):
+        values, counts = torch.unique_consecutive(degrees[receivers], return_counts=True)
+        for degree, count in zip(values.tolist(), counts.tolist()):
             buckets.append(Bucket(degree, receivers[first:first + count], begin))
             first, begin = first + count, begin + count * degree
         # Without messages, a reduce function is called once, so that its columns have a type and a shape.
@@ -121,18 +123,25 @@ class EdgeList:
         """The position in the list of each edge that the relation stores, int64 [edges]; None: the same."""
         return self.relation._order
 
-    @cached_property
+    # Not cached_property, here and in `alone`: torch.compile cannot trace its lock.
+    @property
     def stored_numbers(self) -> Tensor | None:
         """The row in tensors of edges of each edge that the relation stores, int64 [edges]; None: the same."""
         order = self.stored_positions
-        return self.numbers if order is None else order if self.numbers is None else self.numbers[order]
+        if self.numbers is None or order is None:
+            return order if self.numbers is None else self.numbers
+        if self._stored_numbers is None:
+            self._stored_numbers = self.numbers[order]
+        return self._stored_numbers
 
-    @cached_property
+    @property
     def alone(self) -> EdgeList:
         """The same edges, for tensors that have a row for each of these edges only."""
         if self.numbers is None:
             return self
-        return EdgeList(self.num_sources, self.num_destinations, self._ends, self._relation)
+        if self._alone is None:
+            self._alone = EdgeList(self.num_sources, self.num_destinations, self._ends, self.relation)
+        return self._alone
 
     @cached_property
     def reversed(self) -> EdgeList:

@@ -8,44 +8,18 @@ All results have gradients of any order.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from . import _edge_sum_plain as plain
-from ._checks import FLOATING_POINT, accumulator_type
+from . import _message_operations as kernels
+from ._checks import FLOATING_POINT
 from ._edge_lists import EdgeList
-from ._library import operations
-
-_library: Any = torch.library
+from ._edge_sum_plain import broadcast_shapes
 
 Operand = tuple[str, Tensor]
-
-# The numbers of the kinds of rows and of the operations, as in operations.h.
-_ROWS = {"u": 0, "v": 1, "e": 2}
-_NUMBERS = {"copy": 0, "add": 1, "sub": 2, "mul": 3, "div": 4}
-
-
-@dataclass(frozen=True)
-class _Rows:
-    """What the kernel knows of a tensor's rows: whose they are, and for edges, which row each has and how many there
-    are."""
-
-    end: str
-    numbers: Tensor | None
-    count: int
-
-
-@dataclass(frozen=True)
-class _Sum:
-    edges: EdgeList
-    operation: str
-    left: _Rows
-    right: _Rows | None
-    out: _Rows
-    row_shape: tuple[int, ...]
 
 
 def edge_sum(edges: EdgeList, target: str, operation: str, left: Operand, right: Operand | None = None,
@@ -55,15 +29,19 @@ def edge_sum(edges: EdgeList, target: str, operation: str, left: Operand, right:
     `target` is "u", "v" or "e"; for "e" nothing is summed over edges, and there is a row for each edge of the list. The
     operation is "copy" (of `left`), "add", "sub", "mul" or "div". Rows are aligned at their last dimensions, whose
     sizes are equal or 1. `row_shape` is by default the shape of the operation's result; a dimension that it has as 1
-    is summed. Sums of bfloat16 are computed in float32. A row without edges gets zeros.
+    is summed, not with "add" and "sub". Sums of bfloat16 are computed in float32. A row without edges gets zeros.
     """
+    assert row_shape is None or operation not in ("add", "sub")
     left, right = _promote(left, right)
     if not _has_kernel(left[1]):
         return plain.edge_sum(edges, target, operation, left, right, row_shape)
-    shape = _row_shape(left, right) if row_shape is None else tuple(row_shape)
-    out = _Rows("e", edges.stored_positions, edges.num_edges) if target == "e" else _rows(edges, target, None)
-    return _apply(_Sum(edges, operation, _rows(edges, *left), None if right is None else _rows(edges, *right), out,
-                       shape), left[1], None if right is None else right[1])
+    shape = _row_shape(left, right) if row_shape is None else row_shape
+    numbers, rows = None, edges.num_sources if target == "u" else edges.num_destinations
+    if target == "e":
+        numbers, rows = edges.stored_positions, edges.num_edges
+    return kernels.edge_sum(left[1], None if right is None else right[1], _numbers(edges, left), _numbers(edges, right),
+                            numbers, *_relation(edges), *_message(operation, left, right), kernels.ENDS.index(target),
+                            rows, list(shape))
 
 
 def edge_extremum(edges: EdgeList, kind: str, operation: str, left: Operand, right: Operand | None = None) -> Tensor:
@@ -75,11 +53,11 @@ def edge_extremum(edges: EdgeList, kind: str, operation: str, left: Operand, rig
     left, right = _promote(left, right)
     if not _has_kernel(left[1]):
         return plain.edge_extremum(edges, kind, operation, left, right)
-    call = _Sum(edges, operation, _rows(edges, *left), None if right is None else _rows(edges, *right),
-                _rows(edges, "v", None), _row_shape(left, right))
-    apply: Any = _Extremum.apply
-    result: Tensor = apply(left[1], None if right is None else right[1], call, kind)
-    return result
+    tensors = left[1], None if right is None else right[1]
+    needs_entries = torch.is_grad_enabled() and any(tensor is not None and tensor.requires_grad for tensor in tensors)
+    return kernels.edge_extremum(*tensors, _numbers(edges, left), _numbers(edges, right), *_relation(edges),
+                                 *_message(operation, left, right), kind == "max", needs_entries,
+                                 list(_row_shape(left, right)))
 
 
 def softmax_over_rows(edges: EdgeList, score: Tensor, target: str = "v") -> Tensor:
@@ -97,7 +75,7 @@ def softmax_over_rows(edges: EdgeList, score: Tensor, target: str = "v") -> Tens
 
 
 def _has_kernel(tensor: Tensor) -> bool:
-    return tensor.dtype in FLOATING_POINT and hasattr(operations, "edge_sum")
+    return kernels.has_kernels and tensor.dtype in FLOATING_POINT
 
 
 def _promote(left: Operand, right: Operand | None) -> tuple[Operand, Operand | None]:
@@ -109,125 +87,19 @@ def _promote(left: Operand, right: Operand | None) -> tuple[Operand, Operand | N
 
 
 def _row_shape(left: Operand, right: Operand | None) -> tuple[int, ...]:
-    shape = left[1].shape[1:]
-    return tuple(shape if right is None else torch.broadcast_shapes(shape, right[1].shape[1:]))
+    shape = tuple(left[1].shape[1:])
+    return shape if right is None else broadcast_shapes(shape, tuple(right[1].shape[1:]))
 
 
-def _rows(edges: EdgeList, end: str, tensor: Tensor | None) -> _Rows:
-    if end == "e":
-        assert tensor is not None
-        return _Rows(end, edges.stored_numbers, tensor.shape[0])
-    return _Rows(end, None, edges.num_sources if end == "u" else edges.num_destinations)
+def _numbers(edges: EdgeList, operand: Operand | None) -> Tensor | None:
+    return edges.stored_numbers if operand is not None and operand[0] == "e" else None
 
 
-def _apply(call: _Sum, left: Tensor, right: Tensor | None) -> Tensor:
-    apply: Any = _SumFunction.apply
-    result: Tensor = apply(left, right, call)
-    return result
-
-
-def _relation_arguments(edges: EdgeList) -> tuple[Tensor, Tensor, Tensor, int]:
+def _relation(edges: EdgeList) -> tuple[Any, ...]:
     relation = edges.relation
     return relation._row_begin, relation._sources, relation._handle, edges.num_sources
 
 
-def _message_arguments(call: _Sum) -> tuple[int, int, int]:
-    return (_NUMBERS[call.operation], _ROWS[call.left.end], 0 if call.right is None else _ROWS[call.right.end])
-
-
-class _SumFunction(torch.autograd.Function):
-    """The gradients of sums are sums, so that there are gradients of any order."""
-
-    @staticmethod
-    def forward(ctx: Any, left: Tensor, right: Tensor | None, call: _Sum) -> Tensor:
-        ctx.save_for_backward(left, right)
-        ctx.call = call
-        operation, left_rows, right_rows = _message_arguments(call)
-        out: Tensor = operations.edge_sum.default(
-            left, right, call.left.numbers, None if call.right is None else call.right.numbers, call.out.numbers,
-            *_relation_arguments(call.edges), operation, left_rows, right_rows, _ROWS[call.out.end], call.out.count,
-            list(call.row_shape))
-        return out
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        left, right = ctx.saved_tensors
-        call: _Sum = ctx.call
-        grad_left = grad_right = None
-        if ctx.needs_input_grad[0]:
-            operation = call.operation if call.operation in ("mul", "div") else "copy"
-            grad_left = _gradient(call, operation, grad, call.left, left, call.right, right)
-        if ctx.needs_input_grad[1]:
-            assert call.right is not None
-            operation = "mul" if call.operation in ("mul", "div") else "copy"
-            grad_right = _gradient(call, operation, grad, call.right, right, call.left, left)
-            if call.operation == "sub":
-                grad_right = -grad_right
-            if call.operation == "div":  # -left / right², where right is the same for all edges of its row
-                grad_right = -grad_right / (right * right)
-        return grad_left, grad_right, None
-
-
-def _gradient(call: _Sum, operation: str, grad: Tensor, rows: _Rows, operand: Tensor, other_rows: _Rows | None,
-              other: Tensor | None) -> Tensor:
-    """Returns the sum over the edges of each row of an operand of grad, times or divided by the other operand."""
-    if operation == "copy":
-        other_rows = other = None
-    return _apply(_Sum(call.edges, operation, call.out, other_rows, rows, tuple(operand.shape[1:])), grad, other)
-
-
-class _Extremum(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, left: Tensor, right: Tensor | None, call: _Sum, kind: str) -> Tensor:
-        operation, left_rows, right_rows = _message_arguments(call)
-        needs_entries = any(ctx.needs_input_grad)
-        out, entry = operations.edge_extremum.default(
-            left, right, call.left.numbers, None if call.right is None else call.right.numbers,
-            *_relation_arguments(call.edges), operation, left_rows, right_rows, kind == "max", needs_entries,
-            list(call.row_shape))
-        ctx.save_for_backward(left, right, entry)
-        ctx.call, ctx.kind = call, kind
-        result: Tensor = out
-        return result
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        left, right, entry = ctx.saved_tensors
-        call: _Sum = ctx.call
-        if torch.is_grad_enabled():  # the gradient is differentiated in turn, which the definition can
-            operands = (call.left.end, left), None if call.right is None else (call.right.end, right)
-            needed = [operand for operand, is_needed in zip((left, right), ctx.needs_input_grad) if is_needed]
-            with torch.enable_grad():
-                out = plain.edge_extremum(call.edges, ctx.kind, call.operation, *operands)
-            found = iter(torch.autograd.grad(out, needed, grad, create_graph=True, allow_unused=True))
-            return *(next(found) if is_needed else None for is_needed in ctx.needs_input_grad[:2]), None, None
-        operation, left_rows, right_rows = _message_arguments(call)
-        grad_left, grad_right = operations.edge_extremum_backward.default(
-            grad, entry, left, right, call.left.numbers, None if call.right is None else call.right.numbers,
-            *_relation_arguments(call.edges), operation, left_rows, right_rows)
-        return (grad_left.to(left.dtype) if ctx.needs_input_grad[0] else None,
-                grad_right.to(right.dtype) if ctx.needs_input_grad[1] else None, None, None)
-
-
-def _fake_edge_sum(left: Tensor, right: Any, left_numbers: Any, right_numbers: Any, numbers: Any, row_begin: Tensor,
-                   sources: Tensor, handle: Tensor, num_sources: int, op: int, left_rows: int, right_rows: int,
-                   rows_of: int, num_rows: int, row_shape: Sequence[int]) -> Tensor:
-    return left.new_empty((num_rows, *row_shape))
-
-
-def _fake_edge_extremum(left: Tensor, right: Any, left_numbers: Any, right_numbers: Any, row_begin: Tensor,
-                        sources: Tensor, handle: Tensor, num_sources: int, op: int, left_rows: int, right_rows: int,
-                        is_maximum: bool, needs_entries: bool, row_shape: Sequence[int]) -> tuple[Tensor, Tensor]:
-    out = left.new_empty((row_begin.shape[0] - 1, *row_shape))
-    return out, left.new_empty((out.numel() if needs_entries else 0,), dtype=torch.int32)
-
-
-def _fake_edge_extremum_backward(grad_out: Tensor, entry: Tensor, left: Tensor, right: Tensor | None, *others: Any
-                                 ) -> tuple[Tensor, Tensor]:
-    dtype = accumulator_type(left.dtype)
-    return left.new_empty(left.shape, dtype=dtype), left.new_empty((0,) if right is None else right.shape, dtype=dtype)
-
-
-if hasattr(operations, "edge_sum"):
-    for _name in ("edge_sum", "edge_extremum", "edge_extremum_backward"):
-        _library.register_fake(f"edgewise::{_name}", globals()[f"_fake_{_name}"])
+def _message(operation: str, left: Operand, right: Operand | None) -> tuple[int, int, int]:
+    return (kernels.OPERATORS.index(operation), kernels.ENDS.index(left[0]),
+            0 if right is None else kernels.ENDS.index(right[0]))

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -12,7 +14,8 @@ from ._edge_lists import EdgeList
 
 Operand = tuple[str, Tensor]
 
-_OPERATIONS = {"add": torch.add, "sub": torch.sub, "mul": torch.mul, "div": torch.div}
+_OPERATIONS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "add": torch.add, "sub": torch.sub, "mul": torch.mul, "div": torch.div}
 
 
 def edge_sum(edges: EdgeList, target: str, operation: str, left: Operand, right: Operand | None = None,
@@ -22,7 +25,7 @@ def edge_sum(edges: EdgeList, target: str, operation: str, left: Operand, right:
     `target` is "u", "v" or "e"; for "e" nothing is summed over edges, and there is a row for each edge of the list. The
     operation is "copy" (of `left`), "add", "sub", "mul" or "div". Rows are aligned at their last dimensions, whose
     sizes are equal or 1. `row_shape` is by default the shape of the operation's result; a dimension that it has as 1
-    is summed. Sums of bfloat16 are computed in float32. A row without edges gets zeros.
+    is summed, not with "add" and "sub". Sums of bfloat16 are computed in float32. A row without edges gets zeros.
     """
     values = _edge_values(edges, operation, left, right)
     dtype = values.dtype
@@ -51,6 +54,12 @@ def edge_extremum(edges: EdgeList, kind: str, operation: str, left: Operand, rig
     chosen = _choose_edges(edges, kind, values.detach())
     has_edge = chosen < len(values)
     return values.gather(0, chosen.where(has_edge, 0)).where(has_edge, 0)
+
+
+def broadcast_shapes(left: tuple[int, ...], right: tuple[int, ...]) -> tuple[int, ...]:
+    """Returns the shape of an operation's result. Raises RuntimeError for shapes that do not align."""
+    shapes: Any = torch.broadcast_shapes
+    return tuple(shapes(left, right))
 
 
 def _edge_values(edges: EdgeList, operation: str, left: Operand, right: Operand | None) -> Tensor:

@@ -75,7 +75,7 @@ def _softmax_of_graph(graph: Graph, score: Any, edges: Any, norm_by: str) -> Any
     nodes = torch.cat([(part.destinations if norm_by == "dst" else part.sources)
                        + begins[edge_type[2 if norm_by == "dst" else 0]] for edge_type, part in zip(types, lists)])
     weights = _softmax_of_list(EdgeList(count, count, (nodes, nodes)), torch.cat(list(score.values())), "dst")
-    return dict(zip(types, weights.split([part.num_edges for part in lists])))
+    return dict(zip(types, torch.split(weights, [part.num_edges for part in lists])))
 
 
 def _softmax_of_list(edges: EdgeList, score: Tensor, norm_by: str) -> Tensor:

@@ -16,7 +16,7 @@ from ._checks import fail, type_name
 Columns = Mapping[str, Tensor]
 
 
-class MissingColumn(Error, KeyError):  # type: ignore[misc]
+class MissingColumn(Error, KeyError):
     """An Error that methods of a mapping understand, too."""
 
     __str__ = Exception.__str__

@@ -83,8 +83,8 @@ class GATConv(nn.Module):
         source, destination = split_inputs("GATConv", x, self._sizes)
         count = len(source) if size is None else size[1]
         num_destinations = count if destination is None else len(destination)
-        edge_index = as_edges("GATConv", edge_index)
-        edges = self._edges(edge_index, len(source), num_destinations)
+        given = as_edges("GATConv", edge_index)
+        edges = self._edges(given, len(source), num_destinations)
 
         state_SHC = self._project(self.lin_src, source)
         state_DHC = (state_SHC if destination is source and self.lin is not None else
@@ -92,10 +92,10 @@ class GATConv(nn.Module):
         score_EH = self._score(edges, state_SHC, state_DHC)
         if self.lin_edge is not None and edge_attr is not None:
             assert self.edge_dim is not None
-            given = edge_index.num_edges if isinstance(edge_index, Relation) else edge_index.shape[1]
-            attribute_EA = edge_attributes("GATConv", edge_attr, self.edge_dim, given)
-            if self.add_self_loops and not isinstance(edge_index, Relation):
-                attribute_EA = self._with_loops(edge_index, attribute_EA, edges)
+            num_given = given.num_edges if isinstance(given, Relation) else given.shape[1]
+            attribute_EA = edge_attributes("GATConv", edge_attr, self.edge_dim, num_given)
+            if self.add_self_loops and not isinstance(given, Relation):
+                attribute_EA = self._with_loops(given, attribute_EA, edges)
             score_EH = score_EH + attribute_EA @ self._edge_weight()
         weight_EH = softmax_over_rows(edges, F.leaky_relu(score_EH, self.negative_slope))
         weight_EH = F.dropout(weight_EH, self.dropout, self.training)
@@ -109,8 +109,7 @@ class GATConv(nn.Module):
     def _project(self, own: nn.Linear | None, states: Tensor) -> Tensor:
         linear = self.lin if own is None else own
         assert linear is not None
-        result: Tensor = linear(states)
-        return result.unflatten(-1, (self.heads, self.out_channels))
+        return torch.unflatten(linear(states), -1, (self.heads, self.out_channels))
 
     def _score(self, edges: EdgeList, state_SHC: Tensor, state_DHC: Tensor | None) -> Tensor:
         source_SH = (state_SHC * self.att_src).sum(-1)
@@ -121,7 +120,7 @@ class GATConv(nn.Module):
     def _edge_weight(self) -> Tensor:
         """Returns [A, H]: what the product with `lin_edge` and then with `att_edge` is, for each attribute and head."""
         assert self.lin_edge is not None and self.att_edge is not None
-        weight_HCA = self.lin_edge.weight.unflatten(0, (self.heads, self.out_channels))
+        weight_HCA = torch.unflatten(self.lin_edge.weight, 0, (self.heads, self.out_channels))
         return torch.einsum("hca,hc->ah", weight_HCA, self.att_edge[0])
 
     # --- Self-loops. -------------------------------------------------------------------------------------------------

@@ -32,10 +32,10 @@ def batch(graphs: Sequence[Graph], ndata: Any = ALL, edata: Any = ALL) -> Graph:
     for i, part in enumerate(graphs):
         if not isinstance(part, Graph):
             raise TypeError(f"batch: graphs[{i}] is {part!r:.80}, needs a Graph")
-        for name, own, first in (("types of nodes", part.ntypes, graphs[0].ntypes),
-                                 ("types of edges", part.canonical_etypes, graphs[0].canonical_etypes)):
-            if own != first:
-                fail(f"batch: graphs[{i}] has the {name} {own}, needs those of graphs[0]: {first}")
+        for name, own, needed in (("types of nodes", part.ntypes, graphs[0].ntypes),
+                                  ("types of edges", part.canonical_etypes, graphs[0].canonical_etypes)):
+            if own != needed:
+                fail(f"batch: graphs[{i}] has the {name} {own}, needs those of graphs[0]: {needed}")
     structures = [part._structure for part in graphs]
     first = structures[0]
     structure = Structure(
@@ -151,7 +151,7 @@ def _counts_of(name: str, given: Any, counts: Mapping[Key, list[int]]) -> dict[K
 
 def _split_frame(frame: Frame, begins: Sequence[int]) -> list[Frame]:
     sizes = [end - begin for begin, end in zip(begins, begins[1:])]
-    columns = {name: column.split(sizes) for name, column in frame.columns.items()}
+    columns = {name: torch.split(column, sizes) for name, column in frame.columns.items()}
     return [Frame(size, frame.row_name, {name: parts[i] for name, parts in columns.items()})
             for i, size in enumerate(sizes)]
 

@@ -123,7 +123,7 @@ def _edge_list(function: str, data: Any, num_sources: int | None, num_destinatio
         raise TypeError(f"{function}: data is {data!r:.80}, needs a Relation, a pair of sources and destinations, or "
                         "a tensor [2, edges]")
     if len(data) != 2:
-        fail(f"{function}: data has shape {list(data.shape)}, needs 2 rows: sources and destinations")
+        fail(f"{function}: data has {len(data)} rows, needs 2: sources and destinations")
     bounds = [MAX_NODES if count is None else check_count(function, "num_nodes", count)
               for count in (num_sources, num_destinations)]
     sources = as_numbers(function, "sources", data[0], bounds[0])

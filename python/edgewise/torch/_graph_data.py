@@ -15,7 +15,7 @@ from ._checks import fail
 from ._frames import Frame, FrameView, TypedView, describe
 from ._graph_access import EdgeAccess, NodeAccess
 from ._graph_structure import ALL, Numbers, Structure
-from ._numbers import as_numbers
+from ._numbers import as_numbers, pair
 from ._relation import Relation
 
 AnyGraph = TypeVar("AnyGraph", bound="GraphData")
@@ -230,8 +230,7 @@ class GraphData:
         """Adds an edge from each source to the destination beside it. Each call takes O(all edges)."""
         edge_type = self._structure.edge_type("add_edges", etype)
         counts = self._structure.num_nodes(edge_type[0]), self._structure.num_nodes(edge_type[2])
-        ends = torch.broadcast_tensors(as_numbers("add_edges", "u", u, counts[0]),
-                                       as_numbers("add_edges", "v", v, counts[1]))
+        ends = pair("add_edges", as_numbers("add_edges", "u", u, counts[0]), as_numbers("add_edges", "v", v, counts[1]))
         frame = self._edge_frames[edge_type].with_rows(len(ends[0]), data or {})
         self._structure = self._structure.with_edges(edge_type, ends[0], ends[1])
         self._edge_frames = {**self._edge_frames, edge_type: frame}

@@ -13,7 +13,7 @@ from ._batches import CanonicalType, edge_numbers
 from ._checks import fail
 from ._edge_lists import EdgeList
 from ._frames import describe_names
-from ._numbers import TensorMemo, as_numbers, sort_distinct
+from ._numbers import TensorMemo, as_numbers, pair, sort_distinct
 
 Numbers = Any  # a tensor of integers, a sequence of them, or one
 
@@ -80,7 +80,7 @@ class Structure:
                 self._fail_edge_type(caller, "etype is missing")
             return names[0]
         if isinstance(given, tuple) and given in self.edge_lists:
-            return given  # type: ignore[return-value]
+            return given
         found = [name for name in names if name[1] == given]
         if len(found) == 1:
             return found[0]
@@ -127,8 +127,8 @@ class Structure:
     def find(self, caller: str, sources: Numbers, destinations: Numbers, edge_type: CanonicalType) -> Tensor:
         """Returns the numbers of the edges between each two nodes."""
         edges = self.edge_lists[edge_type]
-        u, v = torch.broadcast_tensors(as_numbers(caller, "sources", sources, edges.num_sources),
-                                       as_numbers(caller, "destinations", destinations, edges.num_destinations))
+        u, v = pair(caller, as_numbers(caller, "sources", sources, edges.num_sources),
+                    as_numbers(caller, "destinations", destinations, edges.num_destinations))
         numbers, exists = edges.find(u, v)
         missing = (~exists).nonzero()
         if len(missing) > 0:

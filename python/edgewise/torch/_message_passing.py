@@ -13,6 +13,7 @@ from ._batches import CanonicalType, EdgeBatch, EndFrames, NodeBatch, call
 from ._checks import fail
 from ._edge_lists import Bucket, EdgeList, Mailboxes
 from ._edge_sum import Operand, edge_extremum, edge_sum
+from ._edge_sum_plain import broadcast_shapes
 from ._frames import LazyColumns, describe, describe_names, has_same_rows
 from .function import Message, Reduction
 
@@ -40,7 +41,7 @@ class _Operation:
         if message.operation == "dot" and left[-1:] != right[-1:] or (message.operation == "dot" and not left):
             self._refuse(message, left, right, "needs a last dimension of one size")
         try:
-            shape = tuple(torch.broadcast_shapes(left, right))
+            shape = broadcast_shapes(left, right)
         except RuntimeError:
             self._refuse(message, left, right, "needs last dimensions of one size or 1")
         return (*shape[:-1], 1) if message.operation == "dot" else shape
@@ -52,7 +53,8 @@ class _Operation:
              f"{[count, *right]}, {needs}")
 
     def sum(self, target: str) -> Tensor:
-        return edge_sum(self.edges, target, self.name, self.left, self.right, self.row_shape)
+        row_shape = self.row_shape if self.name == "mul" else None  # a dot product sums its last dimension
+        return edge_sum(self.edges, target, self.name, self.left, self.right, row_shape)
 
     def extremum(self, kind: str) -> Tensor:
         if self.row_shape[-1:] == (1,) and self._sums_last():

@@ -34,6 +34,15 @@ def as_numbers(function: str, name: str, given: Any, bound: int) -> Tensor:
     return numbers
 
 
+def pair(function: str, sources: Tensor, destinations: Tensor) -> tuple[Tensor, Tensor]:
+    """Returns the ends of edges: one number of a side stands beside each number of the other."""
+    counts = len(sources), len(destinations)
+    if counts[0] != counts[1] and 1 not in counts:
+        fail(f"{function}: there are {counts[0]} sources and {counts[1]} destinations, needs as many of each, or one")
+    count = counts[1] if counts[0] == 1 else counts[0]
+    return sources.expand(count), destinations.expand(count)
+
+
 def sort_distinct(function: str, name: str, numbers: Tensor) -> Tensor:
     """Returns the numbers in ascending order, and fails if one occurs twice."""
     steps = numbers.diff()

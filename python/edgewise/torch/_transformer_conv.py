@@ -63,11 +63,11 @@ class TransformerConv(nn.Module):
         states = split_inputs("TransformerConv", x, self._sizes)
         source = states[0]
         destination = source if states[1] is None else states[1]
-        edge_index = as_edges("TransformerConv", edge_index)
-        edges = edge_list(edge_index, len(source), len(destination))
+        given = as_edges("TransformerConv", edge_index)
+        edges = edge_list(given, len(source), len(destination))
         split = (self.heads, self.out_channels)
-        query = self.lin_query(destination).unflatten(-1, split)
-        key, value = self.lin_key(source).unflatten(-1, split), self.lin_value(source).unflatten(-1, split)
+        query, key, value = (torch.unflatten(linear(states), -1, split) for linear, states in (
+            (self.lin_query, destination), (self.lin_key, source), (self.lin_value, source)))
         dropout = self.dropout if self.training else 0.0
         weight: Tensor | None
         if self.lin_edge is None:
@@ -80,7 +80,7 @@ class TransformerConv(nn.Module):
         result = self._skip(join_heads(out, self.concat), destination)
         if return_attention_weights is None:
             return result
-        return result, (edge_index.edge_index() if isinstance(edge_index, Relation) else edge_index, weight)
+        return result, (given.edge_index() if isinstance(given, Relation) else given, weight)
 
     def _attend_with_attributes(self, edges: EdgeList, query_DHC: Tensor, key_SHC: Tensor, value_SHC: Tensor,
                                 edge_attr: Any, dropout: float) -> tuple[Tensor, Tensor]:
@@ -90,7 +90,7 @@ class TransformerConv(nn.Module):
         """
         assert self.lin_edge is not None and self.edge_dim is not None
         attribute_E1A = edge_attributes("TransformerConv", edge_attr, self.edge_dim, edges.num_edges).unsqueeze(1)
-        weight_HCA = self.lin_edge.weight.unflatten(0, (self.heads, self.out_channels))
+        weight_HCA = torch.unflatten(self.lin_edge.weight, 0, (self.heads, self.out_channels))
         query_DHA = torch.einsum("dhc,hca->dha", query_DHC, weight_HCA)
         row = (self.heads, 1)
         score_EH1 = (edge_sum(edges, "e", "mul", ("u", key_SHC), ("v", query_DHC), row)
