@@ -42,15 +42,10 @@ def tqdm(batches: Iterable[Any]) -> Iterator[Any]:
 
 
 class GraphPool:
-    """Makes the graph of each pair of lengths once."""
+    """Makes the graphs of batches. The graph of each pair of lengths need not be kept: a batch takes O(tokens)."""
 
-    def __init__(self) -> None:
-        self._graphs: dict[tuple[int, int], dgl.Graph] = {}
-
-    def batch(self, lengths: list[tuple[int, int]]) -> dgl.Graph:
-        for pair in set(lengths) - self._graphs.keys():
-            self._graphs[pair] = dgl.pair_graph(*pair)
-        return dgl.batch([self._graphs[pair] for pair in lengths])
+    def batch(self, lengths: list[int]) -> dgl.Graph:
+        return dgl.pair_graph(lengths, [length + 1 for length in lengths])
 
 
 @dataclass
@@ -94,7 +89,7 @@ class CopyTask:
 
 
 def make_batch(graph_pool: GraphPool, words: list[Tensor]) -> Batch:
-    graph = graph_pool.batch([(len(word), len(word) + 1) for word in words])
+    graph = graph_pool.batch([len(word) for word in words])
     begin, end = torch.tensor([BEGIN]), torch.tensor([END])
     outputs = torch.cat([torch.cat((begin, word)) for word in words])
     return Batch(

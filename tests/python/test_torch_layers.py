@@ -8,8 +8,7 @@ torch = pytest.importorskip("torch")
 
 from torch.nn import functional as F  # noqa: E402
 
-from edgewise.torch import GATConv, Relation, TransformerConv  # noqa: E402
-from edgewise.torch import _conv  # noqa: E402
+from edgewise.torch import GATConv, Relation, TransformerConv, _conv, attend, graph  # noqa: E402
 
 EDGES, NODES, SIZE = 40, 12, 6
 
@@ -175,3 +174,16 @@ def test_the_layers_take_the_weights_of_pyg(name, options):
     layer = {"TransformerConv": TransformerConv, "GATConv": GATConv}[name](SIZE, 4, 2, **options).double()
     layer.load_state_dict(original.state_dict())
     assert torch.allclose(layer(x, edge_index, attributes), original(x, edge_index, attributes))
+
+
+def test_a_batch_of_pyg_holds_relations_that_calls_take():
+    data = pytest.importorskip("torch_geometric.data")
+    relations = [Relation.causal(3), Relation.complete(4)]
+    batch = data.Batch.from_data_list([
+        data.Data(x=torch.randn(relation.num_sources, SIZE), relation=relation) for relation in relations])
+    joined = Relation.batch(relations)
+    for layer in (TransformerConv(SIZE, 4, 2), GATConv(SIZE, 4, 2)):
+        assert torch.equal(layer(batch.x, batch.relation), layer(batch.x, joined))
+    nodes = batch.x.unsqueeze(1)
+    assert torch.equal(attend(batch.relation, nodes, nodes, nodes), attend(joined, nodes, nodes, nodes))
+    assert graph(batch.relation).num_edges() == joined.num_edges

@@ -10,7 +10,9 @@ from torch_reference import dense_mask, random_relation  # noqa: E402
 
 import edgewise  # noqa: E402
 from edgewise.torch import Relation, attend, attention_weights  # noqa: E402
-from edgewise.torch.score import where  # noqa: E402
+from edgewise.torch._edge_lists import EdgeList  # noqa: E402
+from edgewise.torch._score_program import DOMAINS, _distance_range, compile_score, run_program  # noqa: E402
+from edgewise.torch.score import evaluate_on_edges, expression_of, where  # noqa: E402
 
 HEADS, SIZE, NODES = 2, 4, 7
 RELATIONS = {"causal": lambda: Relation.causal(NODES), "random": lambda: random_relation(NODES, NODES, 0.6)}
@@ -94,6 +96,52 @@ def test_a_score_function_is_its_definition(relation, name):
                     torch.autograd.grad((expected * mask).sum(), tensors, allow_unused=True)):
         a, b = (torch.zeros_like(query) if grad is None else grad for grad in (a, b))
         assert torch.allclose(a, b)
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("name", cases(RELATIONS["causal"]()))
+def test_a_program_computes_what_its_expression_does(relation, name):
+    edges = EdgeList.of_relation(RELATIONS[relation]())
+    score, _, tensors = cases(edges.relation)[name]
+    product = parameter(edges.num_edges, HEADS, seed=5)
+    expression = expression_of(score, edges, HEADS)
+    program, columns = compile_score(expression, edges, HEADS, torch.float64)
+    assert len(columns) == len(program.domains) and len(program.nodes) == 6 * len(program.constants)
+    found, expected = run_program(program, columns, edges, product), evaluate_on_edges(expression, edges, product)
+    assert torch.allclose(found, expected)
+    finite = ~expected.isinf()
+    for a, b in zip(torch.autograd.grad(found[finite].sum(), [product, *tensors], allow_unused=True, retain_graph=True),
+                    torch.autograd.grad(expected[finite].sum(), [product, *tensors], allow_unused=True)):
+        assert (a is None) == (b is None) and (a is None or torch.allclose(a, b))
+
+
+def test_parts_of_one_domain_are_columns():
+    edges = EdgeList.of_relation(Relation.causal(NODES))
+    table, slopes = parameter(9, HEADS), parameter(HEADS)
+    for function, nodes, domains in (
+            (lambda e: e.score - e.head(slopes) * abs(e.distance), 3, ["distances"]),
+            (lambda e: e.score + e.table(table, (e.distance + 1).log() * 2), 3, ["distances"]),
+            (lambda e: e.at_source(table[:NODES]).exp() * e.destination, 3, ["sources", "destinations"]),
+            (lambda e: e.table(table, e.score + e.source), 4, ["sources", "table"]),
+            (lambda e: e.head(slopes).exp(), 1, ["destinations"])):
+        program, columns = compile_score(expression_of(function, edges, HEADS), edges, HEADS, torch.float64)
+        assert len(program.constants) == nodes
+        assert [DOMAINS[domain] for domain in program.domains] == domains
+    assert _distance_range(edges) == (1 - NODES, 0)
+    assert _distance_range(EdgeList.of_relation(RELATIONS["random"]())) == tuple(
+        int(each) for each in (lambda u, v: (u - v).aminmax())(*RELATIONS["random"]().edge_index()))
+
+
+@pytest.mark.parametrize("name", ["soft-capping", "ALiBi", "relative positions", "GAT", "decay"])
+def test_score_functions_have_second_derivatives(name):
+    relation = RELATIONS["random"]()
+    score, _, tensors = cases(relation)[name]
+    query, key, value = (tensor[:, :, :2].detach().requires_grad_() for tensor in inputs())
+
+    def compute(query, value, *others):
+        return attend(relation, query, key, value, score=score)
+
+    assert torch.autograd.gradgradcheck(compute, (query, value, *tensors))
 
 
 def test_weights_and_dropout_follow_the_score_function():

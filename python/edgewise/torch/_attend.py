@@ -126,7 +126,7 @@ def attention_weights(relation: AnyRelation, query: Tensor, key: Tensor, edge_bi
     checks.check_clamp("attention_weights", clamp)
     if score is not None:
         _check_score_alone("attention_weights", edge_bias, clamp)
-        return score_weights(relation, query, key, _scale_of(query, scale), score)[1]
+        return score_weights(relation, query, key, _scale_of(query, scale), score)
     bias = None if edge_bias is None else _edge_bias("attention_weights", relation, query, edge_bias)
     weight = operations.attention_weights(
         query.contiguous(), key.contiguous(), bias, relation._row_begin, relation._sources, relation._handle,

@@ -150,7 +150,7 @@ class Edge:
     @property
     def distance(self) -> Expression:
         """The number of the destination minus that of the source; it is not stored."""
-        return self.destination - self.source
+        return Expression("distance")
 
     def column(self, values: Tensor) -> Expression:
         """Returns a column of the edges, [edges] or [edges, heads], in the order of the relation's edges."""
@@ -194,56 +194,75 @@ class Edge:
 ScoreFunction = Callable[[Edge], Expression]
 
 
-def evaluate(function: ScoreFunction, edges: EdgeList, score_EH: Tensor) -> Tensor:
-    """Returns the values of a score function for all edges and heads, [edges, heads], in plain operations of torch."""
-    heads = score_EH.shape[1]
+def expression_of(function: Any, edges: EdgeList, heads: int) -> Expression:
+    """Calls a score function, and checks what it returns."""
     if not callable(function):
         raise TypeError(f"attend: score is {function!r:.80}, needs a function of an edge")
     expression = function(Edge(edges, heads))
     if not isinstance(expression, Expression):
         raise TypeError(f"attend: score returned {expression!r:.80}, needs an expression")
+    return expression
+
+
+def evaluate(expression: Expression, leaf: Callable[[Expression], Tensor], dtype: torch.dtype) -> Tensor:
+    """Returns the values of an expression in plain operations of torch, as `leaf` returns them for columns and numbers:
+    [n, 1], [n, heads] or [1, heads], for one n. `dtype` is the type of quotients and functions of integers."""
     values: dict[int, Tensor] = {}
 
     def value_of(node: Expression) -> Tensor:
         if id(node) not in values:
-            values[id(node)] = _compute(node, [value_of(each) for each in node._inputs], edges, score_EH)
+            inputs = [value_of(each) for each in node._inputs]
+            values[id(node)] = _compute(node, inputs, dtype) if inputs or node._number is not None else leaf(node)
         return values[id(node)]
 
-    result = value_of(expression)
-    return result.to(score_EH.dtype).expand(edges.num_edges, heads)
+    return value_of(expression)
 
 
-def _compute(node: Expression, inputs: list[Tensor], edges: EdgeList, score_EH: Tensor) -> Tensor:
-    """Computes a node as [edges or 1, heads or 1]."""
+def evaluate_on_edges(expression: Expression, edges: EdgeList, score_EH: Tensor) -> Tensor:
+    """Returns the values for all edges and heads, [edges, heads]: the definition."""
+
+    def leaf(node: Expression) -> Tensor:
+        if node._name == "score":
+            return score_EH
+        if node._name == "distance":
+            return (edges.destinations - edges.sources).unsqueeze(1)
+        if node._name in ("source", "destination"):
+            return (edges.sources if node._name == "source" else edges.destinations).unsqueeze(1)
+        rows = column_of(node)
+        if node._name in ("column", "head"):
+            return edges.rows_of(rows) if node._name == "column" else rows
+        return rows.index_select(0, edges.sources if node._name == "at_source" else edges.destinations)
+
+    return evaluate(expression, leaf, score_EH.dtype).to(score_EH.dtype).expand(score_EH.shape)
+
+
+def column_of(node: Expression) -> Tensor:
+    """Returns the tensor of a column, a table or heads as [n, 1], [n, heads] or [1, heads]."""
+    tensor = node._tensor
+    assert tensor is not None
+    if node._name == "head":
+        return tensor.unsqueeze(0)
+    return tensor.unsqueeze(1) if tensor.dim() == 1 else tensor
+
+
+def _compute(node: Expression, inputs: list[Tensor], dtype: torch.dtype) -> Tensor:
     name = node._name
+    if name == "constant":
+        return torch.tensor([[node._number]], dtype=dtype if isinstance(node._number, float) else torch.int64)
+    if name == "table":
+        return look_up(column_of(node), inputs[0])
     if name not in ("neg", "abs", "relu") and (name in _UNARY or name == "div"):
-        inputs = [each if each.is_floating_point() else each.to(score_EH.dtype) for each in inputs]
+        inputs = [each if each.is_floating_point() else each.to(dtype) for each in inputs]
     if name in _UNARY:
         return _UNARY[name](inputs[0])
     if name in _BINARY:
         return _BINARY[name](*_one_type(inputs))
-    if name == "where":
-        a, b = _one_type(inputs[1:])
-        return torch.where(inputs[0] != 0, a, b)
-    if name == "score":
-        return score_EH
-    if name in ("source", "destination"):
-        return (edges.sources if name == "source" else edges.destinations).unsqueeze(1)
-    if name == "constant":
-        return torch.tensor([[node._number]], dtype=score_EH.dtype if isinstance(node._number, float) else torch.int64)
-    tensor = node._tensor
-    assert tensor is not None
-    if name == "head":
-        return tensor.unsqueeze(0)
-    rows = tensor.unsqueeze(1) if tensor.dim() == 1 else tensor
-    if name == "table":
-        return _look_up(rows, inputs[0])
-    if name == "column":
-        return edges.rows_of(rows)
-    return rows.index_select(0, edges.sources if name == "at_source" else edges.destinations)
+    assert name == "where"
+    a, b = _one_type(inputs[1:])
+    return torch.where(inputs[0] != 0, a, b)
 
 
-def _look_up(rows: Tensor, index: Tensor) -> Tensor:
+def look_up(rows: Tensor, index: Tensor) -> Tensor:
     last = len(rows) - 1
     numbers = index.detach().nan_to_num(0.0, last, 0.0).clamp(0, last).to(torch.int64)
     if numbers.shape[1] == 1:
