@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The graph tutorial, step by step: a sentence pair as a graph, attention as messages along its edges, a Transformer
-// that uses this attention, and the training of the copy task by message passing.
+// The graph tutorial, step by step: a sentence pair as a graph, attention as messages along its edges and in one call,
+// with the time of each way, a Transformer that uses this attention, and the training of the copy task by messages.
 //
 //     build/examples/example_tutorial [EPOCHS [TRAINING PAIRS]]
 #include <ATen/ATen.h>
@@ -8,16 +8,23 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdlib>
+#include <functional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "edgewise/base/threads.h"
 #include "edgewise/data/batches.h"
 #include "edgewise/data/corpus.h"
 #include "edgewise/data/encode.h"
+#include "edgewise/graph/batch.h"
+#include "edgewise/message/message_graph.h"
 #include "edgewise/models/transformer.h"
+#include "edgewise/ops/attend.h"
 #include "edgewise/ops/loss.h"
 #include "edgewise/train/adam.h"
 #include "edgewise/train/learning_rate_schedule.h"
@@ -86,25 +93,62 @@ void propagate_attention(MessageGraph& graph, const at::Tensor& edges, double he
                       {sum("v", "wv"), sum("score", "z")});
 }
 
-void compare_naive_and_built_in() {
-  const at::NoGradGuard no_grad;
-  RandomStream random(1);
-  const MultiHeadAttention attention(MultiHeadAttentionOptions::even(/*size=*/16, /*heads=*/2), random);
-  const double head_size = 8;
+// --- 4. Attention in one call, with the tutorial's clamp as a score function, and without it. ------------------------
 
-  MessageGraph graph(make_pair_graph({.input = 9, .output = 10}));
-  graph.ndata().set("x", 0.3 * at::randn({graph.graph().num_nodes(), 16}));
-  graph.apply_nodes([&](const NodeBatch& nodes) { return attention.get(nodes.data("x")).columns(); });
-  naive_propagate_attention(graph, graph.edges(kEncoderEncoder), head_size);
-  propagate_attention(graph, graph.edges(kEncoderEncoder), head_size);
-
-  const at::Tensor encoder = graph.nodes(kEncoder);
-  const at::Tensor built_in = graph.ndata().get("wv", encoder) / graph.ndata().get("z", encoder);
-  const double difference = (graph.ndata().get("dx", encoder) - built_in).abs().max().item<double>();
-  fmt::print("Naive and built-in message passing differ by {:.1e} at most.\n\n", difference);
+/// Returns the median of five times in milliseconds.
+double time_of(const std::function<at::Tensor()>& compute) {
+  std::vector<double> times;
+  for (int i = 0; i < 5; ++i) {
+    const auto begin = std::chrono::steady_clock::now();
+    compute();
+    times.push_back(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count());
+  }
+  std::ranges::sort(times);
+  return times[2];
 }
 
-// --- 4. The Transformer: Transformer::forward_by_messages follows the tutorial's forward line by line. ---------------
+void compare_four_ways() {
+  const at::NoGradGuard no_grad;
+  const std::int64_t heads = 8;
+  const std::int64_t head_size = 64;
+  std::vector<PairLengths> lengths;
+  for (std::int64_t i = 0; i < 64; ++i) lengths.push_back({.input = 6 + i % 23, .output = 7 + i % 23});
+
+  MessageGraph graph(make_batch_graph(lengths));
+  for (const char* name : {"q", "k", "v"}) {
+    graph.ndata().set(name, at::randn({graph.graph().num_nodes(), heads, head_size}));
+  }
+  const at::Tensor nodes = graph.nodes(kEncoder);
+  const at::Tensor edges = graph.edges(kEncoderEncoder);
+  const Relation& relation = graph.graph().relation(kEncoderEncoder);
+  const auto column = [&](const char* name) { return graph.ndata().get(name, nodes); };
+  const auto attend_with = [&](const AttentionOptions& options) {
+    return attend(relation, column("q"), column("k"), column("v"), options);
+  };
+
+  const std::vector<std::pair<std::string, std::function<at::Tensor()>>> ways = {
+      {"functions of edges and mailboxes",
+       [&] {
+         naive_propagate_attention(graph, edges, head_size);
+         return column("dx");
+       }},
+      {"built-in messages",
+       [&] {
+         propagate_attention(graph, edges, head_size);
+         return column("wv") / column("z");
+       }},
+      {"attend with a score function", [&] { return attend_with({.score = clamp(Score::product(), -5, 5)}); }},
+      {"attend", [&] { return attend_with({}); }},
+  };
+  const at::Tensor expected = attend_with({});
+  for (const auto& [name, compute] : ways) {
+    const double difference = (compute() - expected).abs().max().item<double>();
+    fmt::print("{:<33} {:8.2f} ms, differs from attend by {:.1e} at most\n", name, time_of(compute), difference);
+  }
+  fmt::print("\n");
+}
+
+// --- 5. The Transformer: Transformer::forward_by_messages follows the tutorial's forward line by line. ---------------
 
 Transformer make_model(std::int64_t vocabulary) {
   TransformerOptions options = TransformerOptions::from_preset(TransformerPreset::kTutorial);
@@ -115,7 +159,7 @@ Transformer make_model(std::int64_t vocabulary) {
   return Transformer(options, /*seed=*/1);
 }
 
-// --- 5. Training. ----------------------------------------------------------------------------------------------------
+// --- 6. Training. ----------------------------------------------------------------------------------------------------
 
 struct Totals {
   double loss = 0;
@@ -192,6 +236,6 @@ void train(std::int64_t epochs, std::int64_t pairs) {
 int main(int argc, char** argv) {
   set_num_threads(available_cores());
   print_graph_numbering();
-  compare_naive_and_built_in();
+  compare_four_ways();
   train(/*epochs=*/argc > 1 ? std::atoll(argv[1]) : 4, /*pairs=*/argc > 2 ? std::atoll(argv[2]) : 9000);
 }
