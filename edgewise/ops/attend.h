@@ -37,13 +37,14 @@ struct AttentionOptions {
   // a clamp.
   std::optional<double> clamp = {};
 
-  // [E, H, K] and [E, H, V], added to the key and to the value of each edge's source, in the type of the query: features
-  // of edges, or relative positions. Undefined means none.
+  // [E, H, K] and [E, H, V], added to the key and to the value of each edge's source, in the type of the query:
+  // features of edges, or relative positions. Undefined means none.
   at::Tensor edge_key = {};
   at::Tensor edge_value = {};
 
   // Replaces the scaled dot product by a function of the user (score.h); edge_bias and clamp must then be unset. For a
-  // function that does not read Score::product(), query and key may be undefined.
+  // function that does not read Score::product(), query and key may be undefined. On GPUs, the definition computes
+  // attention with a score function, an edge_key or an edge_value.
   std::optional<Score> score = {};
 };
 

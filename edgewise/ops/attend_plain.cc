@@ -33,7 +33,7 @@ at::Tensor compute_weights(const Relation& relation, const at::Tensor& query_DHK
                            compute_scores(relation, query_DHK.to(type), key_SHK.to(type), options));
 }
 
-// Attends with the heads of the tensors; `is_kept_EH` is undefined without dropout.
+/// Attends with the heads of the tensors; `is_kept_EH` is undefined without dropout.
 at::Tensor attend_over_edges(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
                              const at::Tensor& value_SHV, const AttentionOptions& options,
                              const at::Tensor& is_kept_EH) {

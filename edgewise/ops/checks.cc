@@ -16,7 +16,7 @@ void check_defined(std::string_view function, std::string_view name, const at::T
   check(tensor.defined(), "{}: {} is undefined, needs a tensor", function, name);
 }
 
-// Checks a tensor with a vector for each edge and head, unless it is undefined.
+/// Checks a tensor with a vector for each edge and head, unless it is undefined.
 void check_edge_vectors(std::string_view function, std::string_view name, const Relation& relation,
                         const at::Tensor& edges_EHK, const at::Tensor& query_DHK) {
   if (!edges_EHK.defined()) return;

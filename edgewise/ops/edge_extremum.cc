@@ -70,7 +70,7 @@ class ExtremumSource {
   at::Tensor element_;
 };
 
-// Inputs: the left and right rows; right is undefined with kCopy. The message's own tensors of rows are undefined.
+/// Inputs: the left and right rows; right is undefined with kCopy. The message's own tensors of rows are undefined.
 class ExtremumOperation : public Operation {
  public:
   ExtremumOperation(const Relation& relation, EdgeMessage message, std::vector<std::int64_t> row_shape,

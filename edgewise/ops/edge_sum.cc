@@ -28,8 +28,8 @@ std::vector<std::int64_t> result_shape(const Relation& relation, const EdgeSum& 
   return shape;
 }
 
-// Inputs: the left and right rows of each sum, in turns; right is undefined with kCopy. The sums' own tensors of rows
-// are undefined.
+/// Inputs: the left and right rows of each sum, in turns; right is undefined with kCopy. The sums' own tensors of rows
+/// are undefined.
 class ComputeSums : public Operation {
  public:
   ComputeSums(const Relation& relation, std::vector<EdgeSum> sums) : relation_(relation), sums_(std::move(sums)) {}

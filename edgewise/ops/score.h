@@ -24,9 +24,10 @@ struct ScoreNode;
 /// constant. A score of -infinity drops the edge.
 ///
 /// Columns and tables are tensors of any floating-point or integer type on the device of the query; they are converted
-/// to the type of sums (fp64 if the query is fp64, else fp32). Those of floating-point types are differentiable. A
-/// subexpression of columns of sources alone, of destinations alone, or of distances alone is evaluated once for each
-/// of these, in fp64 and in plain ATen, not for each edge. Copies of a Score share the expression.
+/// to the type of sums (fp64 if the query is fp64, else fp32, which has all integers up to 2^24). Those of
+/// floating-point types are differentiable, as autograd differentiates the same operations. A subexpression of columns
+/// of sources alone, of destinations alone, or of distances alone is evaluated once for each of these, in fp64 and in
+/// plain ATen, not for each edge. Copies of a Score share the expression.
 class Score {
  public:
   Score(double constant);  // NOLINT(google-explicit-constructor): numbers are constants in expressions

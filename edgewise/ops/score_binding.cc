@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "edgewise/kernels/score/distance_range.h"
 #include "edgewise/ops/score_node.h"
 
 namespace edgewise {
@@ -46,19 +47,13 @@ unsigned inputs_of_term(ScoreTerm term) {
   }
 }
 
-DistanceRange distance_range(std::span<const Relation> relations) {
-  DistanceRange all(RelationView{});
-  for (const Relation& relation : relations) {
-    const auto& range = relation.derive<DistanceRange>();
-    if (range.last < range.first) continue;
-    const bool is_first = all.last < all.first;
-    all.first = is_first ? range.first : std::min(all.first, range.first);
-    all.last = is_first ? range.last : std::max(all.last, range.last);
-  }
+kernels::DistanceRange distance_range(std::span<const Relation> relations) {
+  kernels::DistanceRange all;
+  for (const Relation& relation : relations) all.include(relation.derive<kernels::DistanceRange>());
   return all;
 }
 
-// Builds the graph of a score function. Parts that depend on one domain become columns.
+/// Builds the graph of a score function. Parts that depend on one domain become columns.
 class ScoreBinder {
  public:
   ScoreBinder(std::span<const Relation> relations, std::int64_t num_heads, at::ScalarType type, at::Device device)
@@ -97,9 +92,8 @@ class ScoreBinder {
       case kOnDestination:
         return add_column(ScoreDomain::kDestinations, evaluate(node, relations_[0].num_destinations(), 1, 0));
       case kOnDistance: {
-        const DistanceRange range = distance_range(relations_);
-        const std::int64_t count = range.last - range.first + 1;
-        return add_column(ScoreDomain::kDistances, evaluate(node, count, -1, -range.first), range.first);
+        const kernels::DistanceRange range = distance_range(relations_);
+        return add_column(ScoreDomain::kDistances, evaluate(node, range.size(), -1, -range.first), range.first);
       }
       default:
         break;
@@ -169,28 +163,6 @@ class ScoreBinder {
 };
 
 }  // namespace
-
-DistanceRange::DistanceRange(const RelationView& relation) {
-  bool is_empty = true;
-  auto include = [&](std::int64_t distance) {
-    first = is_empty ? distance : std::min(first, distance);
-    last = is_empty ? distance : std::max(last, distance);
-    is_empty = false;
-  };
-  for (std::int64_t row = 0; row < relation.num_destinations; ++row) {
-    const EdgeIndex begin = relation.row_begin[row];
-    const EdgeIndex end = relation.row_begin[row + 1];
-    if (begin == end) continue;
-    if (relation.intervals != nullptr) {
-      include(relation.intervals[row].begin - row);
-      include(relation.intervals[row].end - 1 - row);
-      continue;
-    }
-    const auto [smallest, largest] = std::minmax_element(relation.sources + begin, relation.sources + end);
-    include(*smallest - row);
-    include(*largest - row);
-  }
-}
 
 BoundScore bind_score(const Score& score, std::span<const Relation> relations, std::int64_t num_heads,
                       at::ScalarType type, at::Device device) {

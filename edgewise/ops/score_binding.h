@@ -17,14 +17,6 @@
 // H = heads.
 namespace edgewise {
 
-/// The range of source - destination over the edges of a relation.
-struct DistanceRange {
-  explicit DistanceRange(const RelationView& relation);
-
-  std::int64_t first = 0;
-  std::int64_t last = -1;  // below `first` without edges
-};
-
 struct BoundScore {
   struct Column {
     kernels::ScoreDomain domain;

@@ -36,10 +36,10 @@ enum class ScoreTerm {
 
 struct ScoreNode {
   ScoreTerm term;
-  kernels::ScoreOp op = kernels::ScoreOp::kConstant;  // of kFunction
-  double constant = 0.0;                              // of kConstant
-  at::Tensor column = {};                             // of kOf…, and the table of kLookup; else undefined
-  std::vector<Score> arguments = {};                  // of kFunction and kLookup
+  kernels::ScoreOp op = kernels::ScoreOp::kConstant;  // kFunction: the function
+  double constant = 0.0;                              // kConstant: the number
+  at::Tensor column = {};                             // kOf…: the column; kLookup: the table; else undefined
+  std::vector<Score> arguments = {};                  // kFunction, kLookup: the arguments, the index
 
   static Score make(ScoreNode node) { return Score(std::make_shared<const ScoreNode>(std::move(node))); }
 };

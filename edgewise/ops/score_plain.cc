@@ -51,7 +51,7 @@ at::Tensor compute_function(const ScoreNode& node, const std::vector<at::Tensor>
   }
 }
 
-// Returns the numbers of a table [T, 1] or [T, H] at indices [N, 1] or [N, H].
+/// Returns the numbers of a table [T, 1] or [T, H] at indices [N, 1] or [N, H].
 at::Tensor look_up(const at::Tensor& table, const at::Tensor& index) {
   const auto last = static_cast<double>(table.size(0) - 1);
   const at::Tensor row = index.detach().nan_to_num(0.0, last, 0.0).clamp(0.0, last).to(at::kLong);
@@ -59,7 +59,7 @@ at::Tensor look_up(const at::Tensor& table, const at::Tensor& index) {
   return table.expand({table.size(0), row.size(1)}).gather(0, row);
 }
 
-// Returns how many rows a column needs; -1 for a table, which may have any number.
+/// Returns how many rows a column needs; -1 for a table, which may have any number.
 std::int64_t num_rows_of(ScoreTerm term, const Relation& relation, std::int64_t num_heads) {
   switch (term) {
     case ScoreTerm::kOfEdges:

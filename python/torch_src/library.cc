@@ -17,13 +17,13 @@ STABLE_TORCH_LIBRARY(edgewise, library) {
       "float scale, float? clamp, float dropout, bool needs_bias_gradient) -> (Tensor, Tensor, Tensor, Tensor)");
   library.def(
       "attend_score(Tensor query, Tensor key, Tensor value, Tensor[] columns, Tensor row_begin, Tensor sources, "
-      "Tensor handle, Tensor? seed, int[] nodes, float[] constants, int[] domains, int[] firsts, "
-      "int[] needs_gradient, float scale, float dropout) -> (Tensor, Tensor)");
+      "Tensor handle, Tensor? seed, int[] nodes, float[] constants, int[] domains, int[] firsts, int[] needed, "
+      "float scale, float dropout) -> (Tensor, Tensor)");
   library.def(
       "attend_score_backward(Tensor grad_out, Tensor query, Tensor key, Tensor value, Tensor out, "
       "Tensor log_normalizer, Tensor[] columns, Tensor row_begin, Tensor sources, Tensor handle, Tensor? seed, "
-      "int[] nodes, float[] constants, int[] domains, int[] firsts, int[] needs_gradient, float scale, "
-      "float dropout) -> (Tensor, Tensor, Tensor, Tensor[])");
+      "int[] nodes, float[] constants, int[] domains, int[] firsts, int[] needed, float scale, float dropout) -> "
+      "(Tensor, Tensor, Tensor, Tensor[])");
   library.def(
       "attention_weights(Tensor query, Tensor key, Tensor? edge_bias, Tensor row_begin, Tensor sources, "
       "Tensor handle, SymInt num_edges, float scale, float? clamp) -> Tensor");

@@ -31,24 +31,26 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> attend_backward(const Tensor& grad_ou
                                                            double scale, std::optional<double> clamp, double dropout,
                                                            bool needs_bias_gradient);
 
-/// Attention with a score function (kernels/score/score_program.h). `columns` are in the layout of kernels: [E, 1] or
-/// [E, H] for edges, else [1, n] or [H, n] with kScorePadding numbers before and after. `domains` (ScoreDomain) and
-/// `firsts` belong to columns. A node has six numbers in `nodes`: its ScoreOp, its column, and four nodes before it;
-/// the last node is the score. Returns out and the logarithms of the normalizers.
+/// Returns out [D, H, V] and the logarithms of the normalizers [D, H] of attention with a score function
+/// (kernels/score/score_program.h, compile_score_code). `columns` have the type of sums: [E, 1] or [E, H] for edges,
+/// else [1, padding + n + padding] or [H, …], with kernels::kScorePadding numbers as padding. `domains` (a
+/// ScoreDomain), `firsts` (of distances: the smallest source - destination) and `needed` (whether there is a gradient,
+/// which needs all heads except for edges) have a number for each column.
 std::tuple<Tensor, Tensor> attend_score(const Tensor& query, const Tensor& key, const Tensor& value,
-                                        std::vector<Tensor> columns, const Tensor& row_begin, const Tensor& sources,
-                                        const Tensor& handle, const std::optional<Tensor>& seed,
-                                        std::vector<std::int64_t> nodes, std::vector<double> constants,
-                                        std::vector<std::int64_t> domains, std::vector<std::int64_t> firsts,
-                                        std::vector<std::int64_t> needs_gradient, double scale, double dropout);
+                                        const std::vector<Tensor>& columns, const Tensor& row_begin,
+                                        const Tensor& sources, const Tensor& handle, const std::optional<Tensor>& seed,
+                                        const std::vector<std::int64_t>& nodes, const std::vector<double>& constants,
+                                        const std::vector<std::int64_t>& domains,
+                                        const std::vector<std::int64_t>& firsts,
+                                        const std::vector<std::int64_t>& needed, double scale, double dropout);
 
-/// Returns the gradients of query, key, value and the columns: [E, 1] or [E, H] for edges, else [1, n] or [H, n].
+/// Returns the gradients of query, key, value and columns: of edges in the shape of the column, of others [H, n].
 std::tuple<Tensor, Tensor, Tensor, std::vector<Tensor>> attend_score_backward(
     const Tensor& grad_out, const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& out,
-    const Tensor& log_normalizer, std::vector<Tensor> columns, const Tensor& row_begin, const Tensor& sources,
-    const Tensor& handle, const std::optional<Tensor>& seed, std::vector<std::int64_t> nodes,
-    std::vector<double> constants, std::vector<std::int64_t> domains, std::vector<std::int64_t> firsts,
-    std::vector<std::int64_t> needs_gradient, double scale, double dropout);
+    const Tensor& log_normalizer, const std::vector<Tensor>& columns, const Tensor& row_begin, const Tensor& sources,
+    const Tensor& handle, const std::optional<Tensor>& seed, const std::vector<std::int64_t>& nodes,
+    const std::vector<double>& constants, const std::vector<std::int64_t>& domains,
+    const std::vector<std::int64_t>& firsts, const std::vector<std::int64_t>& needed, double scale, double dropout);
 
 /// Returns the weights [E, H] of `num_edges` edges. Float32 and float64 only, as all functions below.
 Tensor attention_weights(const Tensor& query, const Tensor& key, const std::optional<Tensor>& edge_bias,

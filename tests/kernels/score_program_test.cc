@@ -8,6 +8,7 @@
 
 #include "edgewise/base/random.h"
 #include "edgewise/kernels/score/score_numbers.h"
+#include "tests/support/error_of.h"
 
 namespace edgewise::kernels {
 namespace {
@@ -167,6 +168,45 @@ TEST(ScoreProgram, MayBeAConstant) {
   EXPECT_EQ(run_forward(program, edge), 3);
   run_backward(program, edge);
   EXPECT_EQ(edge.grad_product, 0);
+}
+
+TEST(ScoreProgram, IsMadeOfNumbers) {
+  auto node = [](ScoreOp op, std::int64_t column = 0, std::vector<std::int64_t> arguments = {}) {
+    arguments.resize(4);
+    std::vector<std::int64_t> numbers = {static_cast<std::int64_t>(op), column};
+    numbers.insert(numbers.end(), arguments.begin(), arguments.end());
+    return numbers;
+  };
+  std::vector<std::int64_t> code;
+  for (const auto& numbers : {node(ScoreOp::kProduct), node(ScoreOp::kConstant), node(ScoreOp::kColumn, 2),
+                              node(ScoreOp::kMultiply, 0, {0, 1}), node(ScoreOp::kLookup, kTable, {1}),
+                              node(ScoreOp::kAdd, 0, {3, 2}), node(ScoreOp::kSubtract, 0, {5, 4})}) {
+    code.insert(code.end(), numbers.begin(), numbers.end());
+  }
+  const std::vector<double> constants = {0, 2, 0, 0, 0, 0, 0};
+  const std::vector<bool> needs_gradient(4, true);
+  const ScoreProgram program = compile_score_code("attend", code, constants, needs_gradient);
+  Edge edge;
+
+  EXPECT_DOUBLE_EQ(run_forward(program, edge), 2 * 0.7 + 0.9 - 0.8);
+  run_backward(program, edge);
+  EXPECT_EQ(edge.grad_product, 2);
+  EXPECT_EQ(edge.grad_columns[2], 1);
+  EXPECT_EQ(edge.grad_table[2], -1);
+
+  auto error = [&](std::vector<std::int64_t> bad) {
+    const std::vector<double> no_constants(bad.size() / 6);
+    return error_of([&] { compile_score_code("attend", bad, no_constants, needs_gradient); });
+  };
+  EXPECT_EQ(error({}), "attend: score code has 0 numbers, needs 6 for each node");
+  EXPECT_EQ(error(node(ScoreOp::kColumn, 4)),
+            "attend: node 0 of the score code has column 4, needs a number from 0 to below 4");
+  EXPECT_EQ(error(node(ScoreOp::kExp, 0, {0})),
+            "attend: node 0 of the score code has argument 0, needs a number from 0 to below 0");
+  EXPECT_EQ(error(node(ScoreOp::kStore)),
+            "attend: node 0 of the score code has operation 18, needs a number from 0 to below 18");
+  EXPECT_EQ(error(node(ScoreOp::kGradient)),
+            "attend: node 0 of the score code is a gradient, needs a function or an input");
 }
 
 TEST(ScoreProgram, UsesRegistersAgain) {

@@ -28,7 +28,20 @@ class RandomScore {
   RandomScore(std::uint64_t number, const ScoreTensors& tensors, bool is_exact)
       : random_(/*seed=*/23, number), tensors_(tensors), is_exact_(is_exact) {}
 
-  Score draw() { return draw_value(static_cast<int>(1 + below(4))) + weight() * Score::product(); }
+  Score draw() {
+    Score result = draw_value(static_cast<int>(1 + below(4))) + weight() * Score::product();
+    // A tensor that only a comparison reads would have no gradient in autograd's graph.
+    const ScoreTensors& t = tensors_;
+    auto add = [&](const at::Tensor& tensor, const Score& term) {
+      if (used_.contains(&tensor)) result = result + 0.1 * term;
+    };
+    for (const at::Tensor* x : {&t.edges_E, &t.edges_EH}) add(*x, Score::of_edges(*x));
+    for (const at::Tensor* x : {&t.sources_S, &t.sources_SH}) add(*x, Score::of_sources(*x));
+    for (const at::Tensor* x : {&t.destinations_D, &t.destinations_DH}) add(*x, Score::of_destinations(*x));
+    add(t.heads_H, Score::of_heads(t.heads_H));
+    for (const at::Tensor* x : {&t.table_T, &t.table_TH}) add(*x, Score::lookup(*x, 0.0));
+    return result;
+  }
 
   /// Returns the tensors that the function reads.
   const std::map<const at::Tensor*, bool>& used() const { return used_; }

@@ -37,8 +37,9 @@ struct AttentionForward {
   AccumulatorType<T> scale;
   AccumulatorType<T> clamp;  // the largest |scale * <query, key>|, to which edge_bias is added; infinity: no bound
   Dropout dropout;
-  // [heads().size(), AttentionPlan::num_saved_weights()], aligned to 64 bytes: forward writes the weights, and backward
-  // reads them. If null, backward computes the weights again.
+  // [heads().size(), AttentionPlan::num_saved_weights()], aligned to 64 bytes: forward writes the weights (or, for a
+  // score function whose gradients need them, <query, key>), and backward reads them. If null, backward computes the
+  // weights again.
   AccumulatorType<T>* saved_weights = nullptr;
   std::optional<std::int64_t> only_head = {};  // the only head to compute, if each head has its own relation
   // The score function, or null for the product itself. Requires clamp == infinity and edge_bias == null. Backward

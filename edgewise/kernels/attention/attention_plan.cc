@@ -9,7 +9,7 @@
 namespace edgewise::kernels {
 namespace {
 
-// Each edge reads its vectors once, so that tiles, which share what they read, would be no faster than rows.
+/// Each edge reads its vectors once, so that tiles, which share what they read, would be no faster than rows.
 template <typename T>
 bool has_edge_vectors(const AttentionForward<T>& p) {
   return p.edge_key != nullptr || p.edge_value != nullptr;

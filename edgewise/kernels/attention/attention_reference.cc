@@ -22,7 +22,7 @@ EdgeEnds edge_ends(const RelationView& relation, std::int64_t row, EdgeIndex edg
   return {row * num_heads + head, relation.source(row, edge) * num_heads + head};
 }
 
-// Returns <query, key> of an edge.
+/// Returns <query, key> of an edge.
 template <typename T>
 T edge_product(const AttentionForward<T>& p, EdgeEnds ends, EdgeIndex edge, std::int64_t head) {
   const T* query_K = p.query + ends.destination * p.head_size;
@@ -31,7 +31,7 @@ T edge_product(const AttentionForward<T>& p, EdgeEnds ends, EdgeIndex edge, std:
   return product + dot(query_K, p.edge_key + (edge * p.num_heads + head) * p.head_size, p.head_size);
 }
 
-// A score function for one edge and head. Adds to the gradients of columns, and sets those of edges.
+/// A score function for one edge and head. Adds to the gradients of columns, and sets those of edges.
 template <typename T>
 class ReferenceScore {
  public:
@@ -160,16 +160,16 @@ void attend_row(const AttentionForward<T>& p, const RelationView& relation, std:
   if (total != 0) scale_in_place(out_V, 1 / total, p.value_size);
 }
 
-// Writes factor * from to row `row` of a tensor, unless the tensor is null.
+/// Writes factor * from to row `row` of a tensor, unless the tensor is null.
 template <typename T>
 void set_scaled(T* tensor, std::int64_t row, T factor, const T* from, std::int64_t size) {
   if (tensor == nullptr) return;
   std::transform(from, from + size, tensor + row * size, [factor](T x) { return factor * x; });
 }
 
-// Notation: w = weights, m = dropout factors, g = gradient of out. The gradient of weight e is m[e] * <g, value[s]>,
-// and the gradient of score e is w[e] * (m[e] * <g, value[s]> - sum over the row of w * m * <g, value>). The sum equals
-// <g, out>, so it needs no pass over the edges.
+/// Notation: w = weights, m = dropout factors, g = gradient of out. The gradient of weight e is m[e] * <g, value[s]>,
+/// and the gradient of score e is w[e] * (m[e] * <g, value[s]> - sum over the row of w * m * <g, value>). The sum equals
+/// <g, out>, so it needs no pass over the edges.
 template <typename T>
 void differentiate_row(const AttentionBackward<T>& p, const RelationView& relation, std::int64_t row,
                        std::int64_t head) {
@@ -212,8 +212,8 @@ void differentiate_row(const AttentionBackward<T>& p, const RelationView& relati
   }
 }
 
-// Differentiates the rows of a head in order, because edges of different rows may add to one number, and heads in
-// order, if they do.
+/// Differentiates the rows of a head in order, because edges of different rows may add to one number, and heads in
+/// order, if they do.
 template <typename T>
 void differentiate_heads(const AttentionBackward<T>& p, const RelationView& relation) {
   const HeadRange heads = p.forward.heads();

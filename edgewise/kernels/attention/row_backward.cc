@@ -78,7 +78,7 @@ void differentiate_rows(const RowDestinationTask& p, std::int64_t piece, std::in
   }
 }
 
-// Sums the gradients of the source's numbers in the columns of the score function.
+/// Sums the gradients of the source's numbers in the columns of the score function.
 void sum_score_gradients(const RowSourceTask& task, std::int64_t source) {
   const EdgesBySource& edges = task.edges;
   const std::vector<float*>& of_sources = task.score_gradients->of_sources;
@@ -129,7 +129,7 @@ namespace edgewise::kernels::cpu {
 HWY_EXPORT(differentiate_rows);
 HWY_EXPORT(differentiate_sources);
 
-// The sums of gradients of a score function over one head after the other, and the pieces of rows that share sums.
+/// The sums of gradients of a score function over one head after the other, and the pieces of rows that share sums.
 class RowScoreBackward {
  public:
   RowScoreBackward(const ScoreInputs<float>* score, const RelationView& relation, HeadRange heads)

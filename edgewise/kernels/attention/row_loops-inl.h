@@ -300,7 +300,7 @@ class EdgeRow {
 
   /// Writes coefficient[i] * vector to the row of edge i, for each edge, if there are rows of edges.
   HWY_INLINE void store_edge_rows(const HeadRows<Elements>& rows, const float* coefficient, const float* vector) const {
-    if (is_absent(rows)) return;
+    if (edge_rows_ == nullptr || is_absent(rows)) return;
     for (std::int64_t i = 0; i < count_; ++i) store_row(vector, coefficient[i], rows, first_edge_ + i);
   }
 
@@ -333,7 +333,7 @@ class EdgeRow {
   template <class Fn>
   HWY_INLINE void for_edge_chunks(const HeadRows<ConstElements>& rows, Fn fn) {
     static constexpr NodeIndex kIndex[kEdgeChunk] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-    if (is_absent(rows)) return;
+    if (edge_rows_ == nullptr || is_absent(rows)) return;
     const std::int64_t stride = padded_size(rows.size);
     for (std::int64_t first = 0; first < count_; first += kEdgeChunk) {
       const std::int64_t count = std::min(kEdgeChunk, count_ - first);

@@ -51,7 +51,7 @@ struct RowTask {
   float clamp;
   Dropout dropout;
   std::int64_t head;
-  bool is_first_head;                  // of the heads to compute
+  bool is_first_head;                  // whether `head` is the first of the heads to compute
   float* log_normalizer;               // [D, H] starting at this head
   const ScoreInputs<float>* score;     // the score function, or null
   HeadRows<ConstElements> edge_key;    // rows of edges; without data for none

@@ -295,8 +295,8 @@ inline void transpose_strip(const PaddedMatrix& from, std::int64_t depth, float*
 }
 #endif
 
-/// Writes the transpose of `from` [count, size] to `to` as panels [padded_size(size), padded_size(count)], with zeros in
-/// the columns beyond `count`. `strip` is a buffer for [kLanes, padded_size(size)].
+/// Writes the transpose of `from` [count, size] to `to` as panels [padded_size(size), padded_size(count)], with zeros
+/// in the columns beyond `count`. `strip` is a buffer for [kLanes, padded_size(size)].
 inline ColumnPanels transpose(const PaddedMatrix& from, std::int64_t count, std::int64_t size, float* strip,
                               float* to) {
   const std::int64_t depth = padded_size(size);

@@ -131,8 +131,8 @@ HWY_EXPORT(differentiate_part);
 
 namespace {
 
-// Returns the first part of each group of parts that one thread computes, and then the number of parts: a part of its
-// own, or the parts that add to the sums of one piece.
+/// Returns the first part of each group of parts that one thread computes, and then the number of parts: a part of its
+/// own, or the parts that add to the sums of one piece.
 std::vector<std::int64_t> group_parts(const TilePlan& plan, const std::vector<BackwardPart>& parts,
                                       const std::vector<std::int64_t>& piece_of_block) {
   constexpr std::int64_t kNoPiece = -1;

@@ -92,6 +92,8 @@ class BlockForward {
     head_ = head;
     saved_ = saved_weights_of(p_, plan_, block_, head);
     score_ = saved_ != nullptr && !dropout_.is_active() ? saved_ : score_buffer_;
+    float* const saved_products = saved_products_of(p_, plan_, block_, head);
+    product_ = saved_products != nullptr ? saved_products : score_;
     has_sum_ = false;
     queries_ =
         view_or_pack(rows_of_head(p_.query, block_.row_begin, num_rows_, head, p_.num_heads, p_.head_size), query_);
@@ -118,11 +120,11 @@ class BlockForward {
   void multiply_queries_and_keys(const RelationTile& tile) {
     const PaddedMatrix keys = load_sources_of_head(tile, p_.key, head_, p_.num_heads, p_.head_size, key_);
     const ColumnPanels panels = transpose(keys, tile.num_columns(), p_.head_size, strip_, key_transposed_);
-    multiply_at_edges(tile, {queries_.data, queries_.stride, 1}, panels, {score_, stride_});
+    multiply_at_edges(tile, {queries_.data, queries_.stride, 1}, panels, {product_, stride_});
   }
 
   void compute_weights(const RelationTile& tile) {
-    if (score_function_) score_function_->compute(tile, block_.row_begin, head_, score_, score_, stride_);
+    if (score_function_) score_function_->compute(tile, block_.row_begin, head_, product_, score_, stride_);
     HWY_ALIGN float maximum[kTileRows];
     for (std::int64_t row = 0; row < num_rows_; ++row) maximum[row] = compute_scores(tile, row);
     softmax_.raise_maximum(maximum, num_rows_);
@@ -216,13 +218,14 @@ class BlockForward {
   std::int64_t stride_;  // floats from row to row of score_ and saved_
   bool has_sum_ = false;
   bool is_finite_ = true;
-  PaddedMatrix queries_;    // points into query_ or the tensor
-  float* query_;            // [R, K]
-  float* key_;              // [C, K]
-  float* strip_;            // [kLanes, K], for transpose()
-  float* key_transposed_;   // [K, C]
-  float* value_;            // [C, V]
-  float* saved_ = nullptr;  // [R, C], the weights before dropout, or null
+  PaddedMatrix queries_;      // points into query_ or the tensor
+  float* query_;              // [R, K]
+  float* key_;                // [C, K]
+  float* strip_;              // [kLanes, K], for transpose()
+  float* key_transposed_;     // [K, C]
+  float* value_;              // [C, V]
+  float* saved_ = nullptr;    // [R, C], the weights before dropout, or null
+  float* product_ = nullptr;  // [R, C], <query, key>: saved products or score_
   float* score_ =
       nullptr;  // [R, C], scores and then weights: saved_ if present and there is no dropout, else score_buffer_
   float* score_buffer_;

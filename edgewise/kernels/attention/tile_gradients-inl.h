@@ -67,7 +67,10 @@ class TileBackward {
 
   void begin_head(std::int64_t head) {
     head_ = head;
-    saved_ = is_only_tile_ ? saved_weights_of(f_, plan_, plan_.blocks[run_.block_begin], head) : nullptr;
+    if (!is_only_tile_) return;
+    const RowBlock& block = plan_.blocks[run_.block_begin];
+    saved_ = saved_weights_of(f_, plan_, block, head);
+    saved_products_ = saved_products_of(f_, plan_, block, head);
   }
 
   /// Computes all gradients of a run that is one tile and writes them directly to p. Returns false, and computes
@@ -118,7 +121,7 @@ class TileBackward {
   /// Loads the keys and values of a tile's sources for differentiate().
   void load_sources(const RelationTile& tile) {
     keys_ = load_sources_of_head(tile, f_.key, head_, f_.num_heads, f_.head_size, key_);
-    if (saved_ == nullptr) {
+    if (saved_ == nullptr && saved_products_ == nullptr) {
       key_panels_ = transpose(keys_, tile.num_columns(), f_.head_size, strip_, key_transposed_);
     }
     const PaddedMatrix values = load_sources_of_head(tile, f_.value, head_, f_.num_heads, f_.value_size, value_);
@@ -127,15 +130,18 @@ class TileBackward {
 
   /// Computes the tile's weights and gradients of scores from the loaded rows and sources.
   void differentiate(const RelationTile& tile) {
-    if (saved_ == nullptr) {
+    if (saved_ == nullptr && saved_products_ == nullptr) {
       multiply_at_edges(tile, {queries_.data, queries_.stride, 1}, key_panels_, {product_, stride_});
-      if (score_function_) score_function_->compute(tile, first_row_, head_, product_, weight_, stride_);
+    }
+    const float* product = saved_products_ != nullptr ? saved_products_ : product_;
+    if (score_function_ && saved_ == nullptr) {
+      score_function_->compute(tile, first_row_, head_, product, weight_, stride_);
     }
     multiply_at_edges(tile, {grad_outs_.data, grad_outs_.stride, 1}, value_panels_, {grad_score_, stride_});
     dropout_.draw(tile, head_);
     for (std::int64_t row = 0; row < tile.num_rows(); ++row) differentiate_row(tile, row);
     if (score_function_) {
-      score_function_->differentiate(tile, first_row_, head_, product_, grad_score_, stride_, piece_);
+      score_function_->differentiate(tile, first_row_, head_, product, grad_score_, stride_, piece_);
     }
   }
 
@@ -317,13 +323,14 @@ class TileBackward {
   std::optional<TileScore> score_function_;
   TileDropout dropout_;
   const TileScoreGradients* score_gradients_;
-  std::int64_t first_row_ = 0;  // of the loaded block
-  std::int64_t piece_ = 0;      // of the loaded block
+  std::int64_t first_row_ = 0;  // the first row of the loaded block
+  std::int64_t piece_ = 0;      // the piece of the loaded block
   bool rows_are_whole_;         // each tile holds all edges of its rows
   bool is_only_tile_;           // the run is one tile
   bool is_finite_ = true;
   std::optional<RelationTile> only_tile_;  // for all heads, if is_only_tile_
   const float* saved_ = nullptr;           // [R, C], the weights that forward saved, or null
+  const float* saved_products_ = nullptr;  // [R, C], the products that forward saved instead, or null
   std::int64_t stride_;                    // floats from row to row of weight_ and grad_score_
   float* query_;                           // [R, K]
   float* out_ = nullptr;                   // [R, V], or null if rows_are_whole_

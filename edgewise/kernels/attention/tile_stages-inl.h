@@ -147,15 +147,28 @@ HWY_INLINE void for_edge_vectors(const RelationTile& tile, std::int64_t row, Fn 
   fn(last, hn::And(is_edge, hn::FirstN(d, static_cast<std::size_t>(columns.end - last))));
 }
 
-/// Returns the saved weights of a block, [rows, padded_size(sources)], or null if the block has none. With a clamp, no
-/// weights are saved: backward needs all scores again, to find the scores that exceed the clamp. So do most score
-/// functions.
+/// Returns the memory for saved weights of a block, [rows, padded_size(sources)], or null if the block has none.
+template <typename T>
+float* saved_memory_of(const AttentionForward<T>& p, const TilePlan& plan, const RowBlock& block, std::int64_t head) {
+  if (p.saved_weights == nullptr || block.saved_begin < 0) return nullptr;
+  return p.saved_weights + (head - p.heads().begin) * plan.num_saved_weights + block.saved_begin;
+}
+
+/// Returns the saved weights of a block, or null if the block has none. With a clamp, no weights are saved: backward
+/// needs all scores again, to find the scores that exceed the clamp.
 template <typename T>
 float* saved_weights_of(const AttentionForward<T>& p, const TilePlan& plan, const RowBlock& block, std::int64_t head) {
-  if (p.saved_weights == nullptr || block.saved_begin < 0) return nullptr;
   if (p.clamp < std::numeric_limits<float>::infinity()) return nullptr;
   if (p.score != nullptr && p.score->program->backward_reads_product) return nullptr;
-  return p.saved_weights + (head - p.heads().begin) * plan.num_saved_weights + block.saved_begin;
+  return saved_memory_of(p, plan, block, head);
+}
+
+/// Returns the saved products <query, key> of a block, in place of its weights, or null if the block has none. A score
+/// function whose backward pass reads the products needs them.
+template <typename T>
+float* saved_products_of(const AttentionForward<T>& p, const TilePlan& plan, const RowBlock& block, std::int64_t head) {
+  if (p.score == nullptr || !p.score->program->backward_reads_product) return nullptr;
+  return saved_memory_of(p, plan, block, head);
 }
 
 /// Turns products <query, key> into scores, row by row. With a score function, the products are scores already.

@@ -207,7 +207,7 @@ void find_range(const ExtremumTask<T>& task, bool are_long_rows, std::int64_t be
   }
 }
 
-// The functions that Highway exports cannot be templates.
+/// The functions that Highway exports cannot be templates.
 void find_floats(const ExtremumTask<float>& task, bool are_long_rows, std::int64_t begin, std::int64_t end) {
   find_range(task, are_long_rows, begin, end);
 }

@@ -266,7 +266,7 @@ void add_long_rows(const SumTasks<T>& tasks, std::int64_t begin, std::int64_t en
   });
 }
 
-// The functions that Highway exports cannot be templates.
+/// The functions that Highway exports cannot be templates.
 void add_pieces_of_floats(const SumTasks<float>& t, std::int64_t begin, std::int64_t end) { add_pieces(t, begin, end); }
 void add_pieces_of_doubles(const SumTasks<double>& t, std::int64_t begin, std::int64_t end) {
   add_pieces(t, begin, end);

@@ -299,7 +299,7 @@ void write_entries(const WriteTask<T>& task, EdgeIndex begin, EdgeIndex end) {
   }
 }
 
-// The functions that Highway exports cannot be templates.
+/// The functions that Highway exports cannot be templates.
 void write_floats(const WriteTask<float>& task, EdgeIndex begin, EdgeIndex end) { write_entries(task, begin, end); }
 void write_doubles(const WriteTask<double>& task, EdgeIndex begin, EdgeIndex end) { write_entries(task, begin, end); }
 void write_bf16(const WriteTask<BFloat16>& task, EdgeIndex begin, EdgeIndex end) { write_entries(task, begin, end); }

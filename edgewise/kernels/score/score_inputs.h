@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include "edgewise/kernels/score/score_program.h"
@@ -82,8 +81,10 @@ class SharedGradients {
       offsets_.push_back(numbers_);
       if (c.grad != nullptr && c.is_shared()) numbers_ += c.size;
     }
-    // Clearing and adding up the sums of a piece should take less time than its edges.
-    max_pieces_ = std::clamp<std::int64_t>(num_edges / (4 * std::max<std::int64_t>(numbers_, 1)), 1, kMaxPieces);
+    // The sums should take less time than the edges, and less memory than a number for each edge and head.
+    const std::int64_t most_sums = std::max(num_edges, num_edges * num_heads / 4);
+    const std::int64_t sums_per_piece = std::max<std::int64_t>(num_heads * numbers_, 1);
+    max_pieces_ = std::clamp<std::int64_t>(most_sums / sums_per_piece, 1, kMaxPieces);
   }
 
   bool is_empty() const { return offsets_.empty(); }

@@ -7,6 +7,7 @@
 #include <limits>
 #include <optional>
 
+#include "edgewise/base/error.h"
 #include "edgewise/kernels/score/score_numbers.h"
 
 namespace edgewise::kernels {
@@ -46,7 +47,7 @@ bool ScoreProgram::computes_gradient_of(std::size_t column) const {
 
 namespace {
 
-// Lists the instructions of nodes and outputs, and assigns registers, which are used again after their last reader.
+/// Lists the instructions of nodes and outputs, and assigns registers, which are used again after their last reader.
 class ScoreScheduler {
  public:
   explicit ScoreScheduler(std::size_t num_nodes) : last_reader_(num_nodes, -1), register_(num_nodes, -1) {}
@@ -324,6 +325,56 @@ ScoreList ScoreGraph::schedule(const std::vector<Output>& outputs, Node result) 
     if (nodes_[node].op != ScoreOp::kConstant) return std::nullopt;
     return nodes_[node].constant;
   });
+}
+
+ScoreProgram compile_score_code(std::string_view function, std::span<const std::int64_t> code,
+                                std::span<const double> constants, const std::vector<bool>& needs_gradient) {
+  constexpr std::size_t kNumbers = 6;
+  check(!code.empty() && code.size() % kNumbers == 0, "{}: score code has {} numbers, needs {} for each node", function,
+        code.size(), kNumbers);
+  check(constants.size() == code.size() / kNumbers, "{}: score code has {} constants, needs one for each of {} nodes",
+        function, constants.size(), code.size() / kNumbers);
+  ScoreGraph graph;
+  std::vector<ScoreGraph::Node> nodes;
+  for (std::size_t begin = 0; begin < code.size(); begin += kNumbers) {
+    const std::size_t node = nodes.size();
+    auto check_number = [&](std::string_view name, std::int64_t number, std::size_t end) {
+      check(number >= 0 && static_cast<std::size_t>(number) < end,
+            "{}: node {} of the score code has {} {}, needs a number from 0 to below {}", function, node, name, number,
+            end);
+    };
+    check_number("operation", code[begin], static_cast<std::size_t>(ScoreOp::kStore));
+    const auto op = static_cast<ScoreOp>(code[begin]);
+    check(op != ScoreOp::kGradient, "{}: node {} of the score code is a gradient, needs a function or an input",
+          function, node);
+    const bool reads_column = op == ScoreOp::kColumn || op == ScoreOp::kLookup;
+    if (reads_column) check_number("column", code[begin + 1], needs_gradient.size());
+    std::array<ScoreGraph::Node, 4> arguments = {};
+    const int count = op == ScoreOp::kConstant ? 0 : num_arguments(op);
+    for (int i = 0; i < count; ++i) {
+      const std::int64_t argument = code[begin + 2 + static_cast<std::size_t>(i)];
+      check_number("argument", argument, node);
+      arguments[i] = nodes[static_cast<std::size_t>(argument)];
+    }
+    const auto column = static_cast<std::int32_t>(code[begin + 1]);
+    switch (op) {
+      case ScoreOp::kConstant:
+        nodes.push_back(graph.constant(constants[node]));
+        break;
+      case ScoreOp::kProduct:
+        nodes.push_back(graph.product());
+        break;
+      case ScoreOp::kColumn:
+        nodes.push_back(graph.column(column));
+        break;
+      case ScoreOp::kLookup:
+        nodes.push_back(graph.lookup(column, arguments[0]));
+        break;
+      default:
+        nodes.push_back(graph.apply(op, arguments[0], arguments[1], arguments[2], arguments[3]));
+    }
+  }
+  return graph.compile(nodes.back(), needs_gradient);
 }
 
 ScoreProgram ScoreGraph::compile(Node score, const std::vector<bool>& needs_gradient) {

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <span>
+#include <string_view>
 #include <vector>
 
 // A score function as lists of instructions for a small machine with registers. A register holds one number for each
@@ -112,5 +114,13 @@ class ScoreGraph {
   std::vector<NodeData> nodes_;  // a node is behind its arguments
   std::map<std::array<std::int64_t, 7>, Node> node_of_;
 };
+
+/// Compiles a score function that is written as numbers, for callers in other languages. `code` has six numbers for
+/// each node: the operation (a ScoreOp that is no output), the column of kColumn and kLookup, and four arguments, which
+/// are earlier nodes; numbers that the operation does not have may be any. `constants` has a number for each node,
+/// which kConstant reads. The last node is the score. `needs_gradient` has an element for each column. Throws Error for
+/// other numbers, beginning with `function`.
+ScoreProgram compile_score_code(std::string_view function, std::span<const std::int64_t> code,
+                                std::span<const double> constants, const std::vector<bool>& needs_gradient);
 
 }  // namespace edgewise::kernels
