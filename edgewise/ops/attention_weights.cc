@@ -68,7 +68,7 @@ class ComputeWeights : public Operation {
       using T = decltype(zero);
       const kernels::EdgeShape shape = {attention_.relation().derive<kernels::EdgeOrders>(), tensors.query_DHK.size(1),
                                         tensors.query_DHK.size(2)};
-      kernels::edge_softmax_backward(shape.relation, shape.num_heads, saved[3].const_data_ptr<T>(),
+      kernels::edge_softmax_backward(attention_.relation().view(), shape.num_heads, saved[3].const_data_ptr<T>(),
                                      grad_weight_EH.const_data_ptr<T>(), grad_bias_EH.data_ptr<T>());
       at::Tensor grad_score_EH = grad_bias_EH * attention_.scale;
       if (std::isfinite(attention_.clamp)) clear_clamped_gradients<T>(attention_, tensors, grad_score_EH);

@@ -21,7 +21,7 @@ void check_edge_vectors(std::string_view function, std::string_view name, const 
                         const at::Tensor& edges_EHK, const at::Tensor& query_DHK) {
   if (!edges_EHK.defined()) return;
   check_dimensions(function, name, edges_EHK, 3, "edges, heads, size of a head");
-  check_edge_rows(function, name, edges_EHK, relation);
+  check_rows(function, name, edges_EHK, relation.num_edges(), "edge");
   check_same_heads(function, name, edges_EHK, "query", query_DHK);
   check_same_type(function, name, edges_EHK, "query", query_DHK);
 }
