@@ -108,7 +108,11 @@ C10dProcessGroup::C10dProcessGroup(c10::intrusive_ptr<c10d::Backend> backend, st
 
 C10dProcessGroup::~C10dProcessGroup() {
   try {
-    watch_->failure().empty() ? backend_->shutdown() : backend_->abort();
+    if (watch_->failure().empty()) {
+      backend_->shutdown();
+    } else {
+      backend_->abort();
+    }
   } catch (const std::exception&) {  // another process has left meanwhile
   }
   // A thread of Gloo waits for the timeout of the exchange, and the destructor of the backend would wait for the

@@ -264,7 +264,11 @@ void read_last_tensors(const fs::path& run, const TrainingState& state, const Ch
   on_first_process(objects.pieces.processes(), [&] { load_last(run, is_averaged, objects.parameters, tensors); });
   scatter_tensors(tensors, objects, /*has_averages=*/is_averaged && objects.average != nullptr);
   if (objects.average == nullptr) return;
-  is_averaged ? objects.average->set_num_updates(*state.averaged) : objects.average->begin();
+  if (is_averaged) {
+    objects.average->set_num_updates(*state.averaged);
+  } else {
+    objects.average->begin();
+  }
 }
 
 void require_space(const fs::path& run, const CheckpointSizes& sizes) {

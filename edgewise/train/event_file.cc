@@ -201,7 +201,11 @@ AppendedFile open_file(const fs::path& run, const StartReport& start) {
     const fs::path& path = entry.path();
     if (!path.filename().string().starts_with(kEventPrefix)) continue;
     const bool is_later = path.filename() > file_name(start.step);
-    is_later ? remove_file(path) : cut_file(path, start);
+    if (is_later) {
+      remove_file(path);
+    } else {
+      cut_file(path, start);
+    }
   }
   return AppendedFile(run / file_name(start.step));
 }

@@ -176,7 +176,11 @@ void Trainer::train_one_step(RunRequests& requests) {
   const std::int64_t epochs = state_.finished_epochs();
   state_.positions = updater_.positions();
   if (state_.finished_epochs() > epochs) state_.epoch_step = state_.step;
-  done.is_applied() ? record_update(done.sums) : count_skipped_step();
+  if (done.is_applied()) {
+    record_update(done.sums);
+  } else {
+    count_skipped_step();
+  }
   timer_.add_step(TrainingTimer::Clock::now() - begin, done);
   observer_.on_step(make_report(done.sums));
 }
