@@ -18,15 +18,15 @@ Relation dilated_4096() { return window(4096, {.before = 32, .after = 32, .dilat
 template <typename T>
 void attend(AttentionArguments<T>* /*type*/, benchmark::State& state, const Relation& relation, Passes passes,
             double dropout) {
-  const RowPlan plan(relation.view());
+  const EdgeOrders edges(relation.view());
   AttentionArguments<T> arguments(relation);
   const AttentionForward<T> forward = arguments.forward(dropout);
   const AttentionBackward<T> backward = arguments.backward(dropout);
-  cpu::row_attention_forward(forward, plan);
-  plan.by_source();  // derived once per relation, not in each backward pass
+  cpu::row_attention_forward(forward, edges);
+  edges.by_source();  // derived once per relation, not in each backward pass
   for (auto _ : state) {
-    if (passes != Passes::kBackward) cpu::row_attention_forward(forward, plan);
-    if (passes != Passes::kForward) cpu::row_attention_backward(backward, plan);
+    if (passes != Passes::kBackward) cpu::row_attention_forward(forward, edges);
+    if (passes != Passes::kForward) cpu::row_attention_backward(backward, edges);
   }
   arguments.report_flops(state, passes);
 }

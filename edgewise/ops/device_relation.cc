@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "edgewise/base/bfloat16.h"
-#include "edgewise/kernels/attention/row_attention.h"
 #include "edgewise/kernels/attention/tile_attention.h"
+#include "edgewise/kernels/message/edge_rows.h"
 #include "edgewise/ops/device_copies.h"
 
 namespace edgewise {

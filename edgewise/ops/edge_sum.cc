@@ -77,6 +77,8 @@ class ComputeSums : public Operation {
       const at::Tensor& rows = pass.saved[input];
       at::Tensor& gradient = result[input] = computed[i];
       if (is_right && op == MessageOperator::kSubtract) gradient = -gradient;
+      const std::int64_t repeats = repeats_in_sum(sums_[input / 2], pass.saved, input);
+      if (repeats != 1) gradient = gradient * repeats;
       // The gradient of left / right is -left / right², in which right is the same for all edges of its row.
       if (is_right && op == MessageOperator::kDivide) gradient = -gradient / (rows * rows);
     }
@@ -124,6 +126,24 @@ class ComputeSums : public Operation {
     }
     if (operand.numbers.defined()) gradient.numbers = {operand.numbers, saved[input].size(0)};
     return gradient;
+  }
+
+  /// Returns how often an element of the result has an element of an input as a term for one edge: a dimension that the
+  /// result sums, and in which only the other operand has several elements, repeats the term.
+  static std::int64_t repeats_in_sum(const EdgeSum& sum, const Tensors& inputs, std::size_t input) {
+    const bool is_term = sum.message.op == MessageOperator::kAdd || sum.message.op == MessageOperator::kSubtract;
+    if (!is_term) return 1;
+    const at::IntArrayRef own = inputs[input].sizes().slice(1);
+    const at::IntArrayRef other = inputs[input ^ 1].sizes().slice(1);
+    const auto size_from_end = [](at::IntArrayRef sizes, std::size_t i) {
+      return i < sizes.size() ? sizes[sizes.size() - 1 - i] : 1;
+    };
+    std::int64_t repeats = 1;
+    for (std::size_t i = 0; i < other.size(); ++i) {
+      const bool is_repeated = size_from_end(own, i) == 1 && size_from_end(sum.row_shape, i) == 1;
+      if (is_repeated) repeats *= size_from_end(other, i);
+    }
+    return repeats;
   }
 
   Relation relation_;

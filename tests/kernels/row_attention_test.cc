@@ -17,10 +17,10 @@ using testing::ElementsAre;
 
 template <typename T>
 AttentionResult<T> run_rows(const AttentionProblem<T>& problem) {
-  const RowPlan plan(problem.relation().view());
-  return problem.run_with([&](const auto& p) { cpu::row_attention_forward(p, plan); },
-                          [&](const auto& p) { cpu::row_attention_backward(p, plan); },
-                          [&](const auto& p) { cpu::row_attention_weights(p, plan); });
+  const EdgeOrders edges(problem.relation().view());
+  return problem.run_with([&](const auto& p) { cpu::row_attention_forward(p, edges); },
+                          [&](const auto& p) { cpu::row_attention_backward(p, edges); },
+                          [&](const auto& p) { cpu::row_attention_weights(p, edges); });
 }
 
 template <typename T>

@@ -34,6 +34,7 @@ const std::vector<RowCase>& row_cases() {
       {{2, 5}, {2, 5}, {2, 1}},        // dot products
       {{2, 1, 3}, {4, 3}, {2, 4, 3}},  // both operands are repeated
       {{2, 4, 3}, {4, 3}, {2, 1, 3}},  // a middle dimension is summed
+      {{2, 4}, {1}, {2, 1}},           // a sum over a dimension that one operand has
       {{}, {}, {}},                    // numbers
       {{2, 1}, {2, 1}, {2, 4}},        // the result is repeated
   };

@@ -49,13 +49,13 @@ class AttentionPlan {
   const TilePlan& tiles() const { return *tiles_; }
 
   /// Every plan has these, whatever its path.
-  const RowPlan& rows() const { return *rows_; }
+  const EdgeOrders& rows() const { return *rows_; }
 
  private:
   RelationView relation_;
   std::optional<std::vector<Interval>> intervals_;  // holds relation_.intervals if they were made from CSR
   std::optional<TilePlan> tiles_;
-  std::optional<RowPlan> rows_;
+  std::optional<EdgeOrders> rows_;
 };
 
 /// Computes attention over plan.relation() with the path plan.path_of<T>(). T is float, double or BFloat16.

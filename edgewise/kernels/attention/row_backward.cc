@@ -80,37 +80,38 @@ void differentiate_rows(const RowDestinationTask& p, std::int64_t piece, std::in
 
 /// Sums the gradients of the source's numbers in the columns of the score function.
 void sum_score_gradients(const RowSourceTask& task, std::int64_t source) {
-  const EdgesBySource& edges = task.edges;
+  const EdgeRows& edges = task.edges;
   const std::vector<float*>& of_sources = task.score_gradients->of_sources;
   for (std::size_t column = 0; column < of_sources.size(); ++column) {
     if (of_sources[column] == nullptr) continue;
     float sum = 0.0f;
-    for (EdgeIndex i = edges.begin[source]; i < edges.begin[source + 1]; ++i) sum += of_sources[column][edges.edge[i]];
+    for (EdgeIndex i = edges.row_begin[source]; i < edges.row_begin[source + 1]; ++i)
+      sum += of_sources[column][edges.edges[i]];
     const ScoreColumn<float>& c = task.score->columns[column];
     c.grad[task.grad_key.head * c.size + source] = sum;
   }
 }
 
 void differentiate_sources(const RowSourceTask& task, std::int64_t source_begin, std::int64_t source_end) {
-  const EdgesBySource& edges = task.edges;
+  const EdgeRows& edges = task.edges;
   const RowTable& table = task.queries_and_grad_outs;
   EdgeIndex max_edges = 0;
   for (std::int64_t source = source_begin; source < source_end; ++source) {
-    max_edges = std::max(max_edges, edges.begin[source + 1] - edges.begin[source]);
+    max_edges = std::max(max_edges, edges.row_begin[source + 1] - edges.row_begin[source]);
   }
   Scratch::of_this_thread().reset();
   float* value_factor = EdgeRow::take_buffer(max_edges);
   float* key_factor = EdgeRow::take_buffer(max_edges);
   float* sum = EdgeRow::take_buffer(std::max(table.first_size, table.second_size));
   for (std::int64_t source = source_begin; source < source_end; ++source) {
-    const EdgeIndex begin = edges.begin[source];
-    const std::int64_t count = edges.begin[source + 1] - begin;
+    const EdgeIndex begin = edges.row_begin[source];
+    const std::int64_t count = edges.row_begin[source + 1] - begin;
     for (std::int64_t i = 0; i < count; ++i) {
-      const EdgeCoefficients& coefficients = task.coefficients[edges.edge[begin + i]];
+      const EdgeCoefficients& coefficients = task.coefficients[edges.edges[begin + i]];
       value_factor[i] = coefficients.value;
       key_factor[i] = coefficients.key;
     }
-    const NodeIndex* destination = edges.destination.data() + begin;
+    const NodeIndex* destination = edges.nodes + begin;
     sum_rows(key_factor, {table.data, table.stride(), destination, count}, table.first_size, sum);
     store_row(sum, 1.0f, task.grad_key, source);
     sum_rows(value_factor, {table.data + table.first_size, table.stride(), destination, count}, table.second_size, sum);
@@ -187,10 +188,10 @@ class RowScoreBackward {
 };
 
 template <typename T>
-void row_attention_backward(const AttentionBackward<T>& p, const RowPlan& plan) {
+void row_attention_backward(const AttentionBackward<T>& p, const EdgeOrders& orders) {
   const AttentionForward<T>& f = p.forward;
-  const EdgesBySource& edges = plan.by_source();
-  const RelationView& relation = plan.relation();
+  const EdgeRows edges = orders.by_source();
+  const RelationView& relation = orders.relation();
   AlignedBuffer buffer;
   auto* coefficients = buffer.elements<EdgeCoefficients>(relation.num_edges());
   RowScoreBackward score(f.score, relation, f.heads());
@@ -201,7 +202,7 @@ void row_attention_backward(const AttentionBackward<T>& p, const RowPlan& plan) 
     auto output = [&](T* data, std::int64_t size) { return HeadRows<Elements>{data, f.num_heads, head, size}; };
 
     packed_sources.pack(input(f.key, f.head_size), input(f.value, f.value_size));
-    const RowDestinationTask rows = {make_row_task(f, plan, packed_sources.table(), head),
+    const RowDestinationTask rows = {make_row_task(f, orders, packed_sources.table(), head),
                                      input(p.grad_out, f.value_size),
                                      output(p.grad_query, f.head_size),
                                      from_head(p.grad_edge_bias, head),
@@ -222,15 +223,15 @@ void row_attention_backward(const AttentionBackward<T>& p, const RowPlan& plan) 
                                    .score = f.score,
                                    .score_gradients = score.gradients()};
     parallel_ranges(
-        relation.num_sources, [&](std::int64_t source) { return edges.begin[source] + source; },
+        relation.num_sources, [&](std::int64_t source) { return edges.row_begin[source] + source; },
         [&](std::int64_t source_begin, std::int64_t source_end) {
           HWY_DYNAMIC_DISPATCH(differentiate_sources)(sources, source_begin, source_end);
         });
   }
 }
 
-template void row_attention_backward(const AttentionBackward<float>&, const RowPlan&);
-template void row_attention_backward(const AttentionBackward<BFloat16>&, const RowPlan&);
+template void row_attention_backward(const AttentionBackward<float>&, const EdgeOrders&);
+template void row_attention_backward(const AttentionBackward<BFloat16>&, const EdgeOrders&);
 
 }  // namespace edgewise::kernels::cpu
 #endif  // HWY_ONCE

@@ -55,36 +55,36 @@ HWY_EXPORT(attend_rows);
 HWY_EXPORT(compute_weights);
 
 template <typename T>
-void row_attention_forward(const AttentionForward<T>& p, const RowPlan& plan) {
-  PackedRows packed(plan.relation().num_sources, p.head_size, p.value_size);
+void row_attention_forward(const AttentionForward<T>& p, const EdgeOrders& edges) {
+  PackedRows packed(edges.relation().num_sources, p.head_size, p.value_size);
   for (std::int64_t head = p.heads().begin; head < p.heads().end; ++head) {
     packed.pack({p.key, p.num_heads, head, p.head_size}, {p.value, p.num_heads, head, p.value_size});
-    const RowTask task = make_row_task(p, plan, packed.table(), head);
+    const RowTask task = make_row_task(p, edges, packed.table(), head);
     const HeadRows<Elements> out = {p.out, p.num_heads, head, p.value_size};
-    parallel_row_ranges(plan.relation(), [&](std::int64_t row_begin, std::int64_t row_end) {
+    parallel_row_ranges(edges.relation(), [&](std::int64_t row_begin, std::int64_t row_end) {
       HWY_DYNAMIC_DISPATCH(attend_rows)(task, out, row_begin, row_end);
     });
   }
 }
 
 template <typename T>
-void row_attention_weights(const AttentionWeights<T>& p, const RowPlan& plan) {
+void row_attention_weights(const AttentionWeights<T>& p, const EdgeOrders& edges) {
   const AttentionForward<T>& f = p.forward;
   const HeadRows<ConstElements> no_values = {f.key, 0, 0, 0};
-  PackedRows packed(plan.relation().num_sources, f.head_size, no_values.size);
+  PackedRows packed(edges.relation().num_sources, f.head_size, no_values.size);
   for (std::int64_t head = f.heads().begin; head < f.heads().end; ++head) {
     packed.pack({f.key, f.num_heads, head, f.head_size}, no_values);
-    const RowTask task = make_row_task(f, plan, packed.table(), head);
-    parallel_row_ranges(plan.relation(), [&](std::int64_t row_begin, std::int64_t row_end) {
+    const RowTask task = make_row_task(f, edges, packed.table(), head);
+    parallel_row_ranges(edges.relation(), [&](std::int64_t row_begin, std::int64_t row_end) {
       HWY_DYNAMIC_DISPATCH(compute_weights)(task, p.weight + head, row_begin, row_end);
     });
   }
 }
 
-template void row_attention_forward(const AttentionForward<float>&, const RowPlan&);
-template void row_attention_forward(const AttentionForward<BFloat16>&, const RowPlan&);
-template void row_attention_weights(const AttentionWeights<float>&, const RowPlan&);
-template void row_attention_weights(const AttentionWeights<BFloat16>&, const RowPlan&);
+template void row_attention_forward(const AttentionForward<float>&, const EdgeOrders&);
+template void row_attention_forward(const AttentionForward<BFloat16>&, const EdgeOrders&);
+template void row_attention_weights(const AttentionWeights<float>&, const EdgeOrders&);
+template void row_attention_weights(const AttentionWeights<BFloat16>&, const EdgeOrders&);
 
 }  // namespace edgewise::kernels::cpu
 #endif  // HWY_ONCE

@@ -89,7 +89,7 @@ struct RowDestinationTask : RowTask {
 
 /// Backward over sources: gradients of keys and values.
 struct RowSourceTask {
-  const EdgesBySource& edges;
+  EdgeRows edges;
   RowTable queries_and_grad_outs;
   const EdgeCoefficients* coefficients;
   HeadRows<Elements> grad_key;
@@ -103,10 +103,10 @@ inline const float* from_head(const float* data, std::int64_t head) { return dat
 inline float* from_head(float* data, std::int64_t head) { return data == nullptr ? nullptr : data + head; }
 
 template <typename T>
-RowTask make_row_task(const AttentionForward<T>& p, const RowPlan& plan, const RowTable& keys_and_values,
+RowTask make_row_task(const AttentionForward<T>& p, const EdgeOrders& edges, const RowTable& keys_and_values,
                       std::int64_t head) {
-  return {.relation = plan.relation(),
-          .longest_row = plan.longest_row(),
+  return {.relation = edges.relation(),
+          .longest_row = edges.longest_row(),
           .num_heads = p.num_heads,
           .keys_and_values = keys_and_values,
           .query = {p.query, p.num_heads, head, p.head_size},

@@ -16,7 +16,7 @@ constexpr bool can_attend_edges(std::int64_t head_size, std::int64_t value_size)
   return has_kernel(head_size) && has_kernel(value_size);
 }
 
-/// The members of EdgesBySource (row_attention.h), in memory of the device.
+/// The members of EdgesBySource (edge_rows.h), in memory of the device.
 struct EdgesBySourceView {
   const EdgeIndex* begin;        // [S + 1]
   const EdgeIndex* edge;         // [E]

@@ -6,8 +6,30 @@
 
 namespace edgewise::kernels {
 
+EdgesBySource group_by_source(const RelationView& relation) {
+  EdgesBySource result;
+  result.begin.assign(relation.num_sources + 1, 0);
+  result.edge.resize(relation.num_edges());
+  result.destination.resize(relation.num_edges());
+
+  for_each_edge(relation, [&](NodeIndex source, NodeIndex /*row*/, EdgeIndex /*edge*/) { ++result.begin[source + 1]; });
+  std::partial_sum(result.begin.begin(), result.begin.end(), result.begin.begin());
+
+  std::vector<EdgeIndex> next(result.begin.begin(), result.begin.end() - 1);
+  for_each_edge(relation, [&](NodeIndex source, NodeIndex row, EdgeIndex edge) {
+    const EdgeIndex index = next[source]++;
+    result.edge[index] = edge;
+    result.destination[index] = row;
+  });
+  return result;
+}
+
 EdgeOrders::EdgeOrders(const RelationView& relation)
-    : relation_(relation), destination_pieces_(cut_rows(relation.num_destinations, relation.row_begin)) {}
+    : relation_(relation), destination_pieces_(cut_rows(relation.num_destinations, relation.row_begin)) {
+  for (std::int64_t row = 0; row < relation.num_destinations; ++row) {
+    longest_row_ = std::max(longest_row_, relation.row_begin[row + 1] - relation.row_begin[row]);
+  }
+}
 
 EdgeRows EdgeOrders::by_destination() const {
   return {.num_rows = relation_.num_destinations,
@@ -19,11 +41,14 @@ EdgeRows EdgeOrders::by_destination() const {
 }
 
 EdgeRows EdgeOrders::by_source() const {
-  std::call_once(by_source_once_, [this] { group_by_source(); });
+  std::call_once(by_source_once_, [this] {
+    by_source_ = group_by_source(relation_);
+    source_pieces_ = cut_rows(relation_.num_sources, by_source_.begin.data());
+  });
   return {.num_rows = relation_.num_sources,
-          .row_begin = source_begin_.data(),
-          .nodes = destination_of_entry_.data(),
-          .edges = edge_of_entry_.data(),
+          .row_begin = by_source_.begin.data(),
+          .nodes = by_source_.destination.data(),
+          .edges = by_source_.edge.data(),
           .pieces = source_pieces_.pieces,
           .long_rows = source_pieces_.long_rows};
 }
@@ -40,31 +65,6 @@ EdgeOrders::Pieces EdgeOrders::cut_rows(std::int64_t num_rows, const EdgeIndex* 
     result.long_rows.push_back({row, first_partial, std::ssize(result.pieces)});
   }
   return result;
-}
-
-void EdgeOrders::group_by_source() const {
-  const RelationView& relation = relation_;
-  source_begin_.assign(static_cast<std::size_t>(relation.num_sources) + 1, 0);
-  destination_of_entry_.resize(static_cast<std::size_t>(relation.num_edges()));
-  edge_of_entry_.resize(static_cast<std::size_t>(relation.num_edges()));
-
-  auto for_edges = [&](auto fn) {
-    for (std::int64_t row = 0; row < relation.num_destinations; ++row) {
-      for (EdgeIndex edge = relation.row_begin[row]; edge < relation.row_begin[row + 1]; ++edge) {
-        fn(static_cast<NodeIndex>(row), edge, relation.source(row, edge));
-      }
-    }
-  };
-  for_edges([&](NodeIndex /*row*/, EdgeIndex /*edge*/, NodeIndex source) { ++source_begin_[source + 1]; });
-  std::partial_sum(source_begin_.begin(), source_begin_.end(), source_begin_.begin());
-
-  std::vector<EdgeIndex> next(source_begin_.begin(), source_begin_.end() - 1);
-  for_edges([&](NodeIndex row, EdgeIndex edge, NodeIndex source) {
-    const EdgeIndex entry = next[source]++;
-    edge_of_entry_[entry] = edge;
-    destination_of_entry_[entry] = row;
-  });
-  source_pieces_ = cut_rows(relation.num_sources, source_begin_.data());
 }
 
 }  // namespace edgewise::kernels

@@ -74,6 +74,16 @@ struct EdgeRows {
   }
 };
 
+/// The edges out of each source, in ascending order. The edges of source s have the indices `[begin[s], begin[s + 1])`.
+struct EdgesBySource {
+  std::vector<EdgeIndex> begin;        // [S + 1]
+  std::vector<EdgeIndex> edge;         // [E]
+  std::vector<NodeIndex> destination;  // [E]
+};
+
+/// Takes O(sources + edges) time and memory.
+EdgesBySource group_by_source(const RelationView& relation);
+
 /// The edges of a relation, whose memory must outlive this object, by destination and by source.
 class EdgeOrders {
  public:
@@ -81,6 +91,9 @@ class EdgeOrders {
   explicit EdgeOrders(const RelationView& relation);
 
   const RelationView& relation() const { return relation_; }
+
+  /// Returns the number of edges of the longest row of a destination.
+  EdgeIndex longest_row() const { return longest_row_; }
 
   /// The rows are the destinations, and the order of the entries is that of the relation's edges.
   EdgeRows by_destination() const;
@@ -95,14 +108,12 @@ class EdgeOrders {
     std::vector<LongRow> long_rows;
   };
   static Pieces cut_rows(std::int64_t num_rows, const EdgeIndex* row_begin);
-  void group_by_source() const;
 
   RelationView relation_;
+  EdgeIndex longest_row_ = 0;
   Pieces destination_pieces_;
   mutable std::once_flag by_source_once_;
-  mutable std::vector<EdgeIndex> source_begin_;          // [S + 1]
-  mutable std::vector<NodeIndex> destination_of_entry_;  // [E]
-  mutable std::vector<EdgeIndex> edge_of_entry_;         // [E]
+  mutable EdgesBySource by_source_;
   mutable Pieces source_pieces_;
 };
 

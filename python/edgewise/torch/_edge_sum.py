@@ -75,7 +75,7 @@ def softmax_over_rows(edges: EdgeList, score: Tensor, target: str = "v") -> Tens
 
 
 def _has_kernel(tensor: Tensor) -> bool:
-    return kernels.has_kernels and tensor.dtype in FLOATING_POINT
+    return tensor.dtype in FLOATING_POINT
 
 
 def _promote(left: Operand, right: Operand | None) -> tuple[Operand, Operand | None]:

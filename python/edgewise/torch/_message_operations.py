@@ -98,17 +98,9 @@ def _differentiate_definition(grad: Tensor, left: Tensor, right: Tensor | None, 
     return tuple(next(found) if is_needed else None for is_needed in needed[:2])
 
 
-def _missing(*arguments: Any) -> Tensor:
-    raise NotImplementedError("the library of the operations has no kernels of messages")
-
-
-has_kernels = hasattr(operations, "edge_sum")
-edge_sum: Callable[..., Tensor] = (
-    _make_differentiable("edge_sum", 2, _edge_sum_gradients) if has_kernels else _missing)
-edge_extremum: Callable[..., Tensor] = (
-    _make_differentiable("edge_extremum", 2, _edge_extremum_gradients) if has_kernels else _missing)
-if has_kernels:
-    for _name in ("edge_sum", "edge_extremum", "edge_extremum_backward"):
-        _library.register_fake(f"edgewise::{_name}", globals()[f"_fake_{_name}"])
-    for _name in ("edge_sum", "edge_extremum"):
-        _refuse_vmap(_name)
+edge_sum: Callable[..., Tensor] = _make_differentiable("edge_sum", 2, _edge_sum_gradients)
+edge_extremum: Callable[..., Tensor] = _make_differentiable("edge_extremum", 2, _edge_extremum_gradients)
+for _name in ("edge_sum", "edge_extremum", "edge_extremum_backward"):
+    _library.register_fake(f"edgewise::{_name}", globals()[f"_fake_{_name}"])
+for _name in ("edge_sum", "edge_extremum"):
+    _refuse_vmap(_name)

@@ -20,7 +20,6 @@ from .score import ScoreFunction, evaluate_on_edges, expression_of
 # Legend: D destinations, S sources, E edges, H heads, K size of a head.
 
 _PADDING = 16  # numbers before and after a column that is not of edges, which the kernels may read
-_has_kernel = hasattr(operations, "attend_score")
 
 
 def score_weights(relation: Relation, query_DHK: Tensor, key_SHK: Tensor, scale: float,
@@ -36,7 +35,7 @@ def attend_with_score(relation: Relation, query_DHK: Tensor, key_SHK: Tensor, va
                       score: ScoreFunction, dropout: float) -> Tensor:
     edges = EdgeList.of_relation(relation)
     expression = expression_of(score, edges, query_DHK.shape[1])
-    if not _has_kernel or torch.compiler.is_compiling():
+    if torch.compiler.is_compiling():
         product_EH = _products(edges, query_DHK, key_SHK, scale)
         return _average(edges, evaluate_on_edges(expression, edges, product_EH), value_SHK, dropout)
     program, columns = compile_score(expression, edges, query_DHK.shape[1], accumulator_type(query_DHK.dtype))

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "edgewise/graph/relation_ops.h"
-#include "edgewise/kernels/attention/row_attention.h"
+#include "edgewise/kernels/message/edge_rows.h"
 #include "tests/kernels/attention_cases.h"
 #include "tests/kernels/device/attention_on_device.h"
 #include "tests/kernels/device/attention_results.h"
