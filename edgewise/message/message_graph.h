@@ -19,9 +19,9 @@
 
 // Message passing in the terms of DGL's tutorial "Transformer as a Graph Neural Network" (docs/sources.md): functions
 // over batches of nodes and edges, messages along edges, reductions at destinations. Message passing defines fused
-// attention, which is faster still. A call computes the nodes and edges that it selects, and copies each column of which it
-// writes a part. It throws Error, whose text begins with its name, for numbers, columns and results of functions that
-// do not fit.
+// attention, which is faster still. A call computes the nodes and edges that it selects, and copies each column of
+// which it writes a part. It throws Error, whose text begins with its name, for numbers, columns and results of
+// functions that do not fit.
 //
 // Shapes: a column is [nodes, …] or [edges, …], in the order of the graph's numbers.
 namespace edgewise {

@@ -168,8 +168,8 @@ void set_scaled(T* tensor, std::int64_t row, T factor, const T* from, std::int64
 }
 
 /// Notation: w = weights, m = dropout factors, g = gradient of out. The gradient of weight e is m[e] * <g, value[s]>,
-/// and the gradient of score e is w[e] * (m[e] * <g, value[s]> - sum over the row of w * m * <g, value>). The sum equals
-/// <g, out>, so it needs no pass over the edges.
+/// and the gradient of score e is w[e] * (m[e] * <g, value[s]> - sum over the row of w * m * <g, value>). The sum
+/// equals <g, out>, so it needs no pass over the edges.
 template <typename T>
 void differentiate_row(const AttentionBackward<T>& p, const RelationView& relation, std::int64_t row,
                        std::int64_t head) {
