@@ -108,7 +108,7 @@ at::Tensor write_messages(const BoundMessage& message, const EdgeSelection& edge
 
 at::Tensor compute_plain(const BuiltinMessage& message, const EdgeBatch& edges) {
   check_kind(message.kind);
-  const at::Tensor left = gather(message.left, edges);
+  at::Tensor left = gather(message.left, edges);
   if (message.kind == MessageKind::kCopy) return left;
   const at::Tensor right = gather(message.right, edges);
   check_shapes(message, edges.size(), left, right);

@@ -43,7 +43,7 @@ at::Tensor MessageGraph::edges(std::string_view relation) const {
     if (version_of(kept->second.numbers) == kept->second.version) return kept->second.numbers;
     relations_.erase(kept);
   }
-  const at::Tensor numbers = to_tensor(graph_.edges(relation));
+  at::Tensor numbers = to_tensor(graph_.edges(relation));
   const auto edges = std::make_shared<const EdgeSelection>(graph_, Rows::some(numbers.clone()));
   relations_.emplace(relation, KeptRelation{numbers, version_of(numbers), edges});
   return numbers;

@@ -95,7 +95,7 @@ kernels::EdgeRows edge_rows(const Relation& relation, RowsOf rows_of) {
 at::Tensor compute_messages_plain(const Relation& relation, const EdgeMessage& message) {
   const bool has_right = message.op != MessageOperator::kCopy;
   const std::int64_t dimensions = std::max(message.left.rows.dim(), has_right ? message.right.rows.dim() : 0);
-  const at::Tensor left_E = gather_operand(relation, message.left, dimensions);
+  at::Tensor left_E = gather_operand(relation, message.left, dimensions);
   if (!has_right) return left_E;
   const at::Tensor right_E = gather_operand(relation, message.right, dimensions);
   switch (message.op) {
