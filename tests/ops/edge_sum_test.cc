@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "edgewise/ops/backend.h"
 #include "edgewise/ops/edge_softmax.h"
 #include "tests/ops/allocation_counter.h"
 #include "tests/ops/tensors.h"
@@ -188,6 +189,9 @@ TEST(EdgeSum, ComputesSeveralSumsOfDifferentRowsAndTypes) {
 TEST(EdgeSum, TakesNoMemoryForMessages) {
   const Relation relation = complete(200);
   const at::Tensor value = normal({200, 4, 16}, 1, at::kFloat).requires_grad_();
+  if (backend_of(value, /*has_gpu_kernel=*/false) == Backend::kDefinition) {
+    GTEST_SKIP() << "the definition has a tensor of all messages";
+  }
   const at::Tensor weight = normal({40000, 4, 1}, 2, at::kFloat).requires_grad_();
   const auto run = [&] {
     edge_sum(relation, {{MessageOperator::kMultiply, {value, RowsOf::kSources}, {weight, RowsOf::kEdges}},
