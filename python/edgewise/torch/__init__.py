@@ -24,8 +24,8 @@ relations.
 
 try:
     import torch as _torch
-except ModuleNotFoundError as error:
-    if error.name != "torch":
+except ModuleNotFoundError as _error:
+    if _error.name != "torch":
         raise
     raise ModuleNotFoundError("edgewise.torch: torch is not installed, needs version 2.10 or newer; run pip install "
                               "torch", name="torch") from None

@@ -29,7 +29,8 @@ def edge_sum(edges: EdgeList, target: str, operation: str, left: Operand, right:
     `target` is "u", "v" or "e"; for "e" nothing is summed over edges, and there is a row for each edge of the list. The
     operation is "copy" (of `left`), "add", "sub", "mul" or "div". Rows are aligned at their last dimensions, whose
     sizes are equal or 1. `row_shape` is by default the shape of the operation's result; a dimension that it has as 1
-    is summed, not with "add" and "sub". Sums of bfloat16 are computed in float32. A row without edges gets zeros.
+    is summed, not with "add" and "sub". Messages and sums of bfloat16 are computed in float32. A row without edges gets
+    zeros.
     """
     assert row_shape is None or operation not in ("add", "sub")
     left, right = _promote(left, right)

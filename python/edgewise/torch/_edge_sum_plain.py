@@ -25,14 +25,12 @@ def edge_sum(edges: EdgeList, target: str, operation: str, left: Operand, right:
     `target` is "u", "v" or "e"; for "e" nothing is summed over edges, and there is a row for each edge of the list. The
     operation is "copy" (of `left`), "add", "sub", "mul" or "div". Rows are aligned at their last dimensions, whose
     sizes are equal or 1. `row_shape` is by default the shape of the operation's result; a dimension that it has as 1
-    is summed, not with "add" and "sub". Sums of bfloat16 are computed in float32. A row without edges gets zeros.
+    is summed, not with "add" and "sub". Messages and sums of bfloat16 are computed in float32. A row without edges gets
+    zeros.
     """
-    values = _edge_values(edges, operation, left, right)
-    dtype = values.dtype
+    dtype, values = left[1].dtype, _edge_values(edges, operation, left, right)
     summed = [] if row_shape is None else [dimension for dimension, size in enumerate(row_shape, 1)
                                            if size == 1 and values.shape[dimension] != 1]
-    if dtype == torch.bfloat16 and (summed or target != "e"):
-        values = values.to(torch.float32)
     if summed:
         values = values.sum(summed, keepdim=True)
     if target == "e":
@@ -48,12 +46,12 @@ def edge_extremum(edges: EdgeList, kind: str, operation: str, left: Operand, rig
     The operands are those of `edge_sum`. The gradient of an element goes to the first edge that has the extremum. A
     destination without edges gets zeros.
     """
-    values = _edge_values(edges, operation, left, right)
+    dtype, values = left[1].dtype, _edge_values(edges, operation, left, right)
     if len(values) == 0:
-        return values.sum(0, keepdim=True).expand(edges.num_destinations, *values.shape[1:])
+        return values.sum(0, keepdim=True).expand(edges.num_destinations, *values.shape[1:]).to(dtype)
     chosen = _choose_edges(edges, kind, values.detach())
     has_edge = chosen < len(values)
-    return values.gather(0, chosen.where(has_edge, 0)).where(has_edge, 0)
+    return values.gather(0, chosen.where(has_edge, 0)).where(has_edge, 0).to(dtype)
 
 
 def broadcast_shapes(left: tuple[int, ...], right: tuple[int, ...]) -> tuple[int, ...]:
@@ -72,7 +70,7 @@ def _edge_values(edges: EdgeList, operation: str, left: Operand, right: Operand 
 
 
 def _gather(edges: EdgeList, operand: Operand) -> Tensor:
-    end, column = operand
+    end, column = operand[0], operand[1].to(torch.float32) if operand[1].dtype == torch.bfloat16 else operand[1]
     if end == "e":
         return edges.rows_of(column)
     return column.index_select(0, edges.sources if end == "u" else edges.destinations)
