@@ -5,143 +5,36 @@
 
 // Makes the built-in messages and reductions.
 namespace edgewise {
-namespace {
 
-using MessageKind = BuiltinMessage::Kind;
-using Column = BuiltinMessage::Column;
+#define EDGEWISE_MESSAGE(name, kind, left_rows, right_rows)                   \
+  BuiltinMessage name(std::string left, std::string right, std::string out) { \
+    return {BuiltinMessage::Kind::kind,                                       \
+            {RowsOf::left_rows, std::move(left)},                             \
+            {RowsOf::right_rows, std::move(right)},                           \
+            std::move(out)};                                                  \
+  }
+#define EDGEWISE_MESSAGES(op, kind)                           \
+  EDGEWISE_MESSAGE(u_##op##_v, kind, kSources, kDestinations) \
+  EDGEWISE_MESSAGE(u_##op##_e, kind, kSources, kEdges)        \
+  EDGEWISE_MESSAGE(v_##op##_u, kind, kDestinations, kSources) \
+  EDGEWISE_MESSAGE(v_##op##_e, kind, kDestinations, kEdges)   \
+  EDGEWISE_MESSAGE(e_##op##_u, kind, kEdges, kSources)        \
+  EDGEWISE_MESSAGE(e_##op##_v, kind, kEdges, kDestinations)
 
-BuiltinMessage make(MessageKind kind, Column left, Column right, std::string out) {
-  return {kind, std::move(left), std::move(right), std::move(out)};
-}
+EDGEWISE_MESSAGES(add, kAdd)
+EDGEWISE_MESSAGES(sub, kSubtract)
+EDGEWISE_MESSAGES(mul, kMultiply)
+EDGEWISE_MESSAGES(div, kDivide)
+EDGEWISE_MESSAGES(dot, kDot)
 
-}  // namespace
+#undef EDGEWISE_MESSAGES
+#undef EDGEWISE_MESSAGE
 
 BuiltinMessage copy_u(std::string source, std::string out) {
-  return make(MessageKind::kCopy, {RowsOf::kSources, std::move(source)}, {}, std::move(out));
+  return {BuiltinMessage::Kind::kCopy, {RowsOf::kSources, std::move(source)}, {}, std::move(out)};
 }
 BuiltinMessage copy_e(std::string edge, std::string out) {
-  return make(MessageKind::kCopy, {RowsOf::kEdges, std::move(edge)}, {}, std::move(out));
-}
-
-BuiltinMessage u_add_v(std::string left, std::string right, std::string out) {
-  return make(MessageKind::kAdd, {RowsOf::kSources, std::move(left)}, {RowsOf::kDestinations, std::move(right)},
-              std::move(out));
-}
-BuiltinMessage u_add_e(std::string left, std::string right, std::string out) {
-  return make(MessageKind::kAdd, {RowsOf::kSources, std::move(left)}, {RowsOf::kEdges, std::move(right)},
-              std::move(out));
-}
-BuiltinMessage v_add_u(std::string left, std::string right, std::string out) {
-  return make(MessageKind::kAdd, {RowsOf::kDestinations, std::move(left)}, {RowsOf::kSources, std::move(right)},
-              std::move(out));
-}
-BuiltinMessage v_add_e(std::string left, std::string right, std::string out) {
-  return make(MessageKind::kAdd, {RowsOf::kDestinations, std::move(left)}, {RowsOf::kEdges, std::move(right)},
-              std::move(out));
-}
-BuiltinMessage e_add_u(std::string left, std::string right, std::string out) {
-  return make(MessageKind::kAdd, {RowsOf::kEdges, std::move(left)}, {RowsOf::kSources, std::move(right)},
-              std::move(out));
-}
-BuiltinMessage e_add_v(std::string left, std::string right, std::string out) {
-  return make(MessageKind::kAdd, {RowsOf::kEdges, std::move(left)}, {RowsOf::kDestinations, std::move(right)},
-              std::move(out));
-}
-BuiltinMessage u_sub_v(std::string left, std::string right, std::string out) {
-  return make(MessageKind::kSubtract, {RowsOf::kSources, std::move(left)}, {RowsOf::kDestinations, std::move(right)},
-              std::move(out));
-}
-BuiltinMessage u_sub_e(std::string left, std::string right, std::string out) {
-  return make(MessageKind::kSubtract, {RowsOf::kSources, std::move(left)}, {RowsOf::kEdges, std::move(right)},
-              std::move(out));
-}
-BuiltinMessage v_sub_u(std::string left, std::string right, std::string out) {
-  return make(MessageKind::kSubtract, {RowsOf::kDestinations, std::move(left)}, {RowsOf::kSources, std::move(right)},
-              std::move(out));
-}
-BuiltinMessage v_sub_e(std::string left, std::string right, std::string out) {
-  return make(MessageKind::kSubtract, {RowsOf::kDestinations, std::move(left)}, {RowsOf::kEdges, std::move(right)},
-              std::move(out));
-}
-BuiltinMessage e_sub_u(std::string left, std::string right, std::string out) {
-  return make(MessageKind::kSubtract, {RowsOf::kEdges, std::move(left)}, {RowsOf::kSources, std::move(right)},
-              std::move(out));
-}
-BuiltinMessage e_sub_v(std::string left, std::string right, std::string out) {
-  return make(MessageKind::kSubtract, {RowsOf::kEdges, std::move(left)}, {RowsOf::kDestinations, std::move(right)},
-              std::move(out));
-}
-BuiltinMessage u_mul_v(std::string left, std::string right, std::string out) {
-  return make(MessageKind::kMultiply, {RowsOf::kSources, std::move(left)}, {RowsOf::kDestinations, std::move(right)},
-              std::move(out));
-}
-BuiltinMessage u_mul_e(std::string left, std::string right, std::string out) {
-  return make(MessageKind::kMultiply, {RowsOf::kSources, std::move(left)}, {RowsOf::kEdges, std::move(right)},
-              std::move(out));
-}
-BuiltinMessage v_mul_u(std::string left, std::string right, std::string out) {
-  return make(MessageKind::kMultiply, {RowsOf::kDestinations, std::move(left)}, {RowsOf::kSources, std::move(right)},
-              std::move(out));
-}
-BuiltinMessage v_mul_e(std::string left, std::string right, std::string out) {
-  return make(MessageKind::kMultiply, {RowsOf::kDestinations, std::move(left)}, {RowsOf::kEdges, std::move(right)},
-              std::move(out));
-}
-BuiltinMessage e_mul_u(std::string left, std::string right, std::string out) {
-  return make(MessageKind::kMultiply, {RowsOf::kEdges, std::move(left)}, {RowsOf::kSources, std::move(right)},
-              std::move(out));
-}
-BuiltinMessage e_mul_v(std::string left, std::string right, std::string out) {
-  return make(MessageKind::kMultiply, {RowsOf::kEdges, std::move(left)}, {RowsOf::kDestinations, std::move(right)},
-              std::move(out));
-}
-BuiltinMessage u_div_v(std::string left, std::string right, std::string out) {
-  return make(MessageKind::kDivide, {RowsOf::kSources, std::move(left)}, {RowsOf::kDestinations, std::move(right)},
-              std::move(out));
-}
-BuiltinMessage u_div_e(std::string left, std::string right, std::string out) {
-  return make(MessageKind::kDivide, {RowsOf::kSources, std::move(left)}, {RowsOf::kEdges, std::move(right)},
-              std::move(out));
-}
-BuiltinMessage v_div_u(std::string left, std::string right, std::string out) {
-  return make(MessageKind::kDivide, {RowsOf::kDestinations, std::move(left)}, {RowsOf::kSources, std::move(right)},
-              std::move(out));
-}
-BuiltinMessage v_div_e(std::string left, std::string right, std::string out) {
-  return make(MessageKind::kDivide, {RowsOf::kDestinations, std::move(left)}, {RowsOf::kEdges, std::move(right)},
-              std::move(out));
-}
-BuiltinMessage e_div_u(std::string left, std::string right, std::string out) {
-  return make(MessageKind::kDivide, {RowsOf::kEdges, std::move(left)}, {RowsOf::kSources, std::move(right)},
-              std::move(out));
-}
-BuiltinMessage e_div_v(std::string left, std::string right, std::string out) {
-  return make(MessageKind::kDivide, {RowsOf::kEdges, std::move(left)}, {RowsOf::kDestinations, std::move(right)},
-              std::move(out));
-}
-BuiltinMessage u_dot_v(std::string left, std::string right, std::string out) {
-  return make(MessageKind::kDot, {RowsOf::kSources, std::move(left)}, {RowsOf::kDestinations, std::move(right)},
-              std::move(out));
-}
-BuiltinMessage u_dot_e(std::string left, std::string right, std::string out) {
-  return make(MessageKind::kDot, {RowsOf::kSources, std::move(left)}, {RowsOf::kEdges, std::move(right)},
-              std::move(out));
-}
-BuiltinMessage v_dot_u(std::string left, std::string right, std::string out) {
-  return make(MessageKind::kDot, {RowsOf::kDestinations, std::move(left)}, {RowsOf::kSources, std::move(right)},
-              std::move(out));
-}
-BuiltinMessage v_dot_e(std::string left, std::string right, std::string out) {
-  return make(MessageKind::kDot, {RowsOf::kDestinations, std::move(left)}, {RowsOf::kEdges, std::move(right)},
-              std::move(out));
-}
-BuiltinMessage e_dot_u(std::string left, std::string right, std::string out) {
-  return make(MessageKind::kDot, {RowsOf::kEdges, std::move(left)}, {RowsOf::kSources, std::move(right)},
-              std::move(out));
-}
-BuiltinMessage e_dot_v(std::string left, std::string right, std::string out) {
-  return make(MessageKind::kDot, {RowsOf::kEdges, std::move(left)}, {RowsOf::kDestinations, std::move(right)},
-              std::move(out));
+  return {BuiltinMessage::Kind::kCopy, {RowsOf::kEdges, std::move(edge)}, {}, std::move(out)};
 }
 
 BuiltinReduction sum(std::string message, std::string out) {
