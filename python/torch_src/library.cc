@@ -44,6 +44,9 @@ STABLE_TORCH_LIBRARY(edgewise, library) {
       "Tensor row_begin, Tensor sources, Tensor handle, SymInt num_sources, int op, int left_rows, int right_rows, "
       "int rows_of, SymInt num_rows, SymInt[] row_shape) -> Tensor");
   library.def(
+      "edge_sums(Tensor[] tensors, Tensor[] numbers, Tensor row_begin, Tensor sources, Tensor handle, "
+      "SymInt num_sources, int[] messages, SymInt[] row_shapes, bool by_source) -> Tensor[]");
+  library.def(
       "edge_extremum(Tensor left, Tensor? right, Tensor? left_numbers, Tensor? right_numbers, Tensor row_begin, "
       "Tensor sources, Tensor handle, SymInt num_sources, int op, int left_rows, int right_rows, bool is_maximum, "
       "bool needs_entries, SymInt[] row_shape) -> (Tensor, Tensor)");
@@ -68,6 +71,7 @@ STABLE_TORCH_LIBRARY_IMPL(edgewise, CPU, library) {
   library.impl("aggregate", TORCH_BOX(&operations::aggregate));
   library.impl("aggregate_backward", TORCH_BOX(&operations::aggregate_backward));
   library.impl("edge_sum", TORCH_BOX(&operations::edge_sum));
+  library.impl("edge_sums", TORCH_BOX(&operations::edge_sums));
   library.impl("edge_extremum", TORCH_BOX(&operations::edge_extremum));
   library.impl("edge_extremum_backward", TORCH_BOX(&operations::edge_extremum_backward));
   library.impl("keep_relation", TORCH_BOX(&operations::keep_relation));

@@ -105,6 +105,36 @@ CheckedMessage take_message(std::int64_t op, const Tensor& left, const std::opti
           right_rows, as_contiguous(left_numbers), as_contiguous(right_numbers)};
 }
 
+struct NumberedSum {
+  CheckedMessage message;
+  std::vector<std::int64_t> row_shape;
+};
+
+/// Reads the sums of edge_sums().
+std::vector<NumberedSum> take_sums(std::string_view function, const std::vector<Tensor>& tensors,
+                                   const std::vector<Tensor>& numbers, const std::vector<std::int64_t>& messages,
+                                   const std::vector<std::int64_t>& row_shapes) {
+  constexpr std::size_t kNumbersOfSum = 8;
+  check(!messages.empty() && messages.size() % kNumbersOfSum == 0, "{}: messages has {} numbers, needs 8 for each sum",
+        function, messages.size());
+  const auto at_or_none = [&](const std::vector<Tensor>& from, std::int64_t i) -> std::optional<Tensor> {
+    check(i < std::ssize(from), "{}: a sum reads tensor {}, but there are {}", function, i, from.size());
+    return i < 0 ? std::nullopt : std::optional(from[i]);
+  };
+  std::vector<NumberedSum> sums;
+  auto shape = row_shapes.begin();
+  for (auto m = messages.begin(); m != messages.end(); m += kNumbersOfSum) {
+    const std::optional<Tensor> left = at_or_none(tensors, m[1]);
+    check(left.has_value(), "{}: a sum has no left operand", function);
+    check(m[7] >= 0 && m[7] <= row_shapes.end() - shape, "{}: row_shapes has too few numbers", function);
+    sums.push_back({take_message(m[0], *left, at_or_none(tensors, m[4]), m[2], m[5], at_or_none(numbers, m[3]),
+                                 at_or_none(numbers, m[6])),
+                    {shape, shape + m[7]}});
+    shape += m[7];
+  }
+  return sums;
+}
+
 kernels::EdgeRows edge_rows(const Relation& relation, bool by_source) {
   const auto& lists = relation.derive<kernels::EdgeOrders>();
   return by_source ? lists.by_source() : lists.by_destination();
@@ -152,6 +182,33 @@ Tensor edge_sum(const Tensor& left, const std::optional<Tensor>& right, const st
     kernels::write_edges(kernels::WriteEdges<T>{arguments, data_of<T>(out), rows}, edge_rows(relation, by_source));
   });
   return out;
+}
+
+std::vector<Tensor> edge_sums(const std::vector<Tensor>& tensors, const std::vector<Tensor>& numbers,
+                              const Tensor& row_begin, const Tensor& sources, const Tensor& handle,
+                              std::int64_t num_sources, const std::vector<std::int64_t>& messages,
+                              const std::vector<std::int64_t>& row_shapes, bool by_source) {
+  constexpr auto kName = "edge_sums";
+  const Relation relation = find_relation(kName, {row_begin, sources, handle}, num_sources);
+  const std::vector<NumberedSum> numbered = take_sums(kName, tensors, numbers, messages, row_shapes);
+  const std::int64_t num_rows = count_rows(relation, by_source ? kSources : kDestinations);
+  std::vector<kernels::RowBroadcast> broadcasts;
+  std::vector<Tensor> results;
+  for (const auto& [message, row_shape] : numbered) {
+    message.check_operands(kName, relation);
+    check_type(kName, "left", message.left, tensors.front().scalar_type());
+    broadcasts.push_back(message.broadcast(row_shape));
+    results.push_back(allocate_rows(num_rows, row_shape, message.left.scalar_type()));
+  }
+  with_floating_point(kName, tensors.front(), [&](auto zero) {
+    using T = decltype(zero);
+    std::vector<kernels::SumEdges<T>> sums;
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      sums.push_back({numbered[i].message.arguments<T>(broadcasts[i], by_source), data_of<T>(results[i])});
+    }
+    kernels::sum_edges(std::span<const kernels::SumEdges<T>>(sums), edge_rows(relation, by_source));
+  });
+  return results;
 }
 
 std::tuple<Tensor, Tensor> edge_extremum(const Tensor& left, const std::optional<Tensor>& right,

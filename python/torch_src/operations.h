@@ -90,6 +90,14 @@ Tensor edge_sum(const Tensor& left, const std::optional<Tensor>& right, const st
                 std::int64_t op, std::int64_t left_rows, std::int64_t right_rows, std::int64_t rows_of,
                 std::int64_t num_rows, std::vector<std::int64_t> row_shape);
 
+/// Returns several sums over the edges of each source or destination, which one pass computes. `messages` has 8 numbers
+/// for each: op; of the left operand the tensor, its rows and its numbers; the same of the right operand; how many of
+/// `row_shapes` are the shape of a row. -1 means no tensor. All tensors have one type.
+std::vector<Tensor> edge_sums(const std::vector<Tensor>& tensors, const std::vector<Tensor>& numbers,
+                              const Tensor& row_begin, const Tensor& sources, const Tensor& handle,
+                              std::int64_t num_sources, const std::vector<std::int64_t>& messages,
+                              const std::vector<std::int64_t>& row_shapes, bool by_source);
+
 /// Returns the largest or smallest messages at each destination, and the entry of the row that has each, int32, one
 /// after the other; none unless `needs_entries`.
 std::tuple<Tensor, Tensor> edge_extremum(const Tensor& left, const std::optional<Tensor>& right,

@@ -9,7 +9,7 @@ from torch_reference import random_relation  # noqa: E402
 from edgewise.torch import Relation  # noqa: E402
 from edgewise.torch._edge_lists import EdgeList  # noqa: E402
 from edgewise.torch import _edge_sum, _edge_sum_plain as plain  # noqa: E402
-from edgewise.torch._edge_sum import edge_extremum, edge_sum, softmax_over_rows  # noqa: E402
+from edgewise.torch._edge_sum import Sum, edge_extremum, edge_sum, edge_sums, softmax_over_rows  # noqa: E402
 
 OPERATIONS = {"add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b,
               "div": lambda a, b: a / b}
@@ -86,6 +86,38 @@ def test_dimensions_of_size_1_are_summed(target):
     assert torch.allclose(found, edge_sum(edges, target, "mul", left, right).sum(-1, keepdim=True))
     found = edge_sum(edges, target, "mul", left, right, (1, 1))
     assert torch.allclose(found, edge_sum(edges, target, "mul", left, right).sum((1, 2), keepdim=True))
+
+
+def several_sums(edges, tensors):
+    """Sums of several kinds, which share operands. The last two are of other types."""
+    u, v, e, alone = tensors
+    operand = ("u", u), ("v", v), ("e", e)
+    return [Sum(edges, "mul", operand[0], operand[2]), Sum(edges, "copy", operand[2]),
+            Sum(edges.alone, "div", ("e", alone), operand[1]), Sum(edges, "mul", operand[0], operand[1], (2, 1)),
+            Sum(edges, "copy", ("u", u.detach().float())), Sum(edges, "copy", ("u", u.detach().long()))]
+
+
+@pytest.mark.parametrize("name", LISTS)
+@pytest.mark.parametrize("target", "uv")
+def test_several_sums_are_those_of_single_calls(name, target):
+    edges = LISTS[name]()
+    tensors = [random(edges, "u", (2, 3))[1], random(edges, "v", (2, 3), seed=1)[1], random(edges, "e", (2, 1))[1],
+               random(edges.alone, "e", (3,), seed=2)[1]]
+    found = edge_sums(target, several_sums(edges, tensors))
+    expected = [each.compute(target) for each in several_sums(edges, tensors)]
+    assert [each.dtype for each in found] == [torch.float64] * 4 + [torch.float32, torch.int64]
+    assert all(torch.allclose(a, b, rtol=1e-14, atol=0) for a, b in zip(found, expected))
+    with torch.no_grad():
+        assert all(map(torch.equal, found, edge_sums(target, several_sums(edges, tensors))))
+
+    def sums_of(*tensors):
+        return tuple(edge_sums(target, several_sums(edges, tensors)[:4]))
+
+    assert torch.autograd.gradcheck(sums_of, tensors)
+    if name == "some":
+        assert torch.autograd.gradgradcheck(sums_of, tensors)
+    gradient, = torch.autograd.grad(sums_of(*tensors)[1].sum(), tensors[2])  # the other sums have no gradient
+    assert gradient.sum() == 2 * edges.num_edges
 
 
 @pytest.mark.parametrize("ends", ["uv", "ue", "ev"])

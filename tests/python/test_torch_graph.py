@@ -46,7 +46,23 @@ def user_reduction(name):
 def gradients(g, out):
     inputs = g.ndata["u"], g.ndata["v"], g.edata["e"]
     weight = torch.arange(out.numel(), dtype=out.dtype).view_as(out)
-    return torch.autograd.grad((out * weight).sum(), inputs, allow_unused=True)
+    return torch.autograd.grad((out * weight).sum(), inputs, allow_unused=True, retain_graph=True)
+
+
+def test_reductions_of_one_call_are_those_of_calls_of_their_own():
+    reductions = [fn.sum("m", "sum"), fn.mean("m", "mean"), fn.sum("e", "same"), fn.max("e", "max"), fn.mean("n", "n")]
+    messages = [fn.u_mul_e("u", "e", "m"), fn.copy_e("e", "e"), lambda edges: {"n": edges.src["u"] * 2}]
+    for selected in (None, [0, 3, 4, 11]):
+        together, alone = random_graph(), random_graph()
+        send = (lambda g, *of: g.update_all(*of)) if selected is None else (
+            lambda g, *of: g.send_and_recv(selected, *of))
+        send(together, messages, reductions)
+        for reduction in reductions:
+            send(alone, messages, reduction)
+            assert torch.allclose(together.ndata[reduction.out], alone.ndata[reduction.out], rtol=1e-14, atol=0)
+            for a, b in zip(gradients(together, together.ndata[reduction.out]),
+                            gradients(alone, alone.ndata[reduction.out])):
+                assert (a is None) == (b is None) and (a is None or torch.allclose(a, b))
 
 
 @pytest.mark.parametrize("left, right", ["uv", "ue", "vu", "ve", "eu", "ev"])

@@ -8,7 +8,7 @@ All results have gradients of any order.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -43,6 +43,64 @@ def edge_sum(edges: EdgeList, target: str, operation: str, left: Operand, right:
     return kernels.edge_sum(left[1], None if right is None else right[1], _numbers(edges, left), _numbers(edges, right),
                             numbers, *_relation(edges), *_message(operation, left, right), kernels.ENDS.index(target),
                             rows, list(shape))
+
+
+class Sum(NamedTuple):
+    """The arguments of `edge_sum` besides the rows of the result."""
+
+    edges: EdgeList
+    operation: str
+    left: Operand
+    right: Operand | None = None
+    row_shape: Sequence[int] | None = None
+
+    def compute(self, target: str) -> Tensor:
+        return edge_sum(self.edges, target, self.operation, self.left, self.right, self.row_shape)
+
+
+def edge_sums(target: str, sums: Sequence[Sum]) -> list[Tensor]:
+    """Returns several sums over the edges of sources ("u") or destinations ("v"), whose lists have the same relation.
+
+    Sums of one type are computed in one pass over the edges.
+    """
+    promoted = [each._replace(left=left, right=right) for each in sums
+                for left, right in [_promote(each.left, each.right)]]
+    by_type: dict[torch.dtype, list[int]] = {}
+    for i, each in enumerate(promoted):
+        by_type.setdefault(each.left[1].dtype, []).append(i)
+    results: dict[int, Tensor] = {}
+    for dtype, group in by_type.items():
+        if len(group) > 1 and dtype in FLOATING_POINT:
+            results.update(zip(group, _sum_together(target, [promoted[i] for i in group])))
+        else:
+            results.update((i, promoted[i].compute(target)) for i in group)
+    return [results[i] for i in range(len(sums))]
+
+
+def _sum_together(target: str, sums: Sequence[Sum]) -> Sequence[Tensor]:
+    tensors: list[Tensor] = []
+    numbers: list[Tensor] = []
+    messages: list[int] = []
+    row_shapes: list[int] = []
+
+    def place(parts: list[Tensor], tensor: Tensor | None) -> int:
+        """Returns the position of a tensor in a list that has each tensor once."""
+        if tensor is None:
+            return -1
+        position = next((i for i, part in enumerate(parts) if part is tensor), len(parts))
+        if position == len(parts):
+            parts.append(tensor)
+        return position
+
+    for edges, operation, left, right, row_shape in sums:
+        assert edges.relation is sums[0].edges.relation
+        shape = _row_shape(left, right) if row_shape is None else row_shape
+        op, left_rows, right_rows = _message(operation, left, right)
+        messages += [op, place(tensors, left[1]), left_rows, place(numbers, _numbers(edges, left)),
+                     place(tensors, None if right is None else right[1]), right_rows,
+                     place(numbers, _numbers(edges, right)), len(shape)]
+        row_shapes += shape
+    return kernels.edge_sums(tensors, numbers, *_relation(sums[0].edges), messages, row_shapes, target == "u")
 
 
 def edge_extremum(edges: EdgeList, kind: str, operation: str, left: Operand, right: Operand | None = None) -> Tensor:

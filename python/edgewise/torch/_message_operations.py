@@ -31,6 +31,16 @@ def _fake_edge_sum(left: Tensor, right: Any, left_numbers: Any, right_numbers: A
     return left.new_empty((num_rows, *row_shape))
 
 
+def _fake_edge_sums(tensors: Sequence[Tensor], numbers: Sequence[Tensor], row_begin: Tensor, sources: Tensor,
+                    handle: Tensor, num_sources: int, messages: Sequence[int], row_shapes: Sequence[int],
+                    by_source: bool) -> list[Tensor]:
+    num_rows, begin, results = num_sources if by_source else row_begin.shape[0] - 1, 0, []
+    for _, left, _, _, _, _, _, dimensions in _sums_of(messages):
+        results.append(tensors[left].new_empty((num_rows, *row_shapes[begin:begin + dimensions])))
+        begin += dimensions
+    return results
+
+
 def _fake_edge_extremum(left: Tensor, right: Any, left_numbers: Any, right_numbers: Any, row_begin: Tensor,
                         sources: Tensor, handle: Tensor, num_sources: int, op: int, left_rows: int, right_rows: int,
                         is_maximum: bool, needs_entries: bool, row_shape: Sequence[int]) -> tuple[Tensor, Tensor]:
@@ -71,6 +81,52 @@ def _edge_sum_gradients(grad: Tensor, saved: Saved, constants: Constants, needed
     return grad_left, grad_right
 
 
+def _sums_of(messages: Sequence[int]) -> list[Sequence[int]]:
+    return [messages[i:i + 8] for i in range(0, len(messages), 8)]
+
+
+class _EdgeSums(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, call: Constants, *tensors: Tensor) -> tuple[Tensor, ...]:
+        ctx.save_for_backward(*tensors)
+        ctx.call = call
+        ctx.set_materialize_grads(False)
+        return tuple(operations.edge_sums.default(tensors, *call))
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor | None) -> Gradients:
+        numbers, *relation, messages, _, by_source = ctx.call
+        tensors = ctx.saved_tensors
+        totals: list[Tensor | None] = [None] * len(tensors)
+
+        def part(parts: Sequence[Tensor], i: int) -> Tensor | None:
+            return None if i < 0 else parts[i]
+
+        for grad, (op, left, left_rows, left_numbers, right, right_rows, right_numbers, _) in zip(
+                grads, _sums_of(messages)):
+            if grad is None:
+                continue
+            constants = (part(numbers, left_numbers), part(numbers, right_numbers), None, *relation, op, left_rows,
+                         right_rows, 0 if by_source else 1, 0, ())
+            needed = ctx.needs_input_grad[1 + left], right >= 0 and ctx.needs_input_grad[1 + right]
+            found = _edge_sum_gradients(grad, (part(tensors, left), part(tensors, right), None), constants, needed)
+            for i, gradient in zip((left, right), found):
+                if gradient is not None:
+                    total = totals[i]
+                    totals[i] = gradient if total is None else total + gradient
+        return None, *totals
+
+
+def edge_sums(tensors: Sequence[Tensor], *call: Any) -> Sequence[Tensor]:
+    """Computes several sums in one pass over the rows of a relation."""
+    if not torch.is_grad_enabled():
+        results: list[Tensor] = operations.edge_sums.default(tensors, *call)
+        return results
+    apply: Any = _EdgeSums.apply
+    outputs: tuple[Tensor, ...] = apply(call, *tensors)
+    return outputs
+
+
 def _edge_extremum_gradients(grad: Tensor, saved: Saved, constants: Constants, needed: Needed) -> Gradients:
     left, right, _, entry = saved
     left_numbers, right_numbers, *relation, op, left_rows, right_rows, is_maximum, _, _ = constants
@@ -100,7 +156,7 @@ def _differentiate_definition(grad: Tensor, left: Tensor, right: Tensor | None, 
 
 edge_sum: Callable[..., Tensor] = _make_differentiable("edge_sum", 2, _edge_sum_gradients)
 edge_extremum: Callable[..., Tensor] = _make_differentiable("edge_extremum", 2, _edge_extremum_gradients)
-for _name in ("edge_sum", "edge_extremum", "edge_extremum_backward"):
+for _name in ("edge_sum", "edge_sums", "edge_extremum", "edge_extremum_backward"):
     _library.register_fake(f"edgewise::{_name}", globals()[f"_fake_{_name}"])
 for _name in ("edge_sum", "edge_extremum"):
     _refuse_vmap(_name)

@@ -12,7 +12,7 @@ from torch import Tensor
 from ._batches import CanonicalType, EdgeBatch, EndFrames, NodeBatch, call
 from ._checks import fail
 from ._edge_lists import Bucket, EdgeList, Mailboxes
-from ._edge_sum import Operand, edge_extremum, edge_sum
+from ._edge_sum import Operand, Sum, edge_extremum, edge_sums
 from ._edge_sum_plain import broadcast_shapes
 from ._frames import LazyColumns, describe, describe_names, has_same_rows
 from .function import Message, Reduction
@@ -52,13 +52,16 @@ class _Operation:
         fail(f"{message.name}: on the edges {message.left[1]!r} is {[count, *left]} and {message.right[1]!r} is "
              f"{[count, *right]}, {needs}")
 
-    def sum(self, target: str) -> Tensor:
+    def as_sum(self) -> Sum:
         row_shape = self.row_shape if self.name == "mul" else None  # a dot product sums its last dimension
-        return edge_sum(self.edges, target, self.name, self.left, self.right, row_shape)
+        return Sum(self.edges, self.name, self.left, self.right, row_shape)
+
+    def on_edges(self) -> Tensor:
+        return self.as_sum().compute("e")
 
     def extremum(self, kind: str) -> Tensor:
         if self.row_shape[-1:] == (1,) and self._sums_last():
-            return _Stored(self.sum("e"), self.edges).extremum(kind)
+            return _Stored(self.on_edges(), self.edges).extremum(kind)
         return edge_extremum(self.edges, kind, self.name, self.left, self.right)
 
     def _sums_last(self) -> bool:
@@ -105,7 +108,7 @@ class Sent(Mapping[str, Tensor]):
     def __getitem__(self, name: str) -> Tensor:
         operation = self._operations[name]
         if not isinstance(operation, _Stored):
-            operation = self._operations[name] = _Stored(operation.sum("e"), self._edges)
+            operation = self._operations[name] = _Stored(operation.on_edges(), self._edges)
         return operation.left[1]
 
     def __iter__(self) -> Iterator[str]:
@@ -137,7 +140,7 @@ class _Mailbox(Mapping[str, Tensor]):
 
 def compute_message(message: Message, edges: EdgeList, frames: EndFrames) -> Tensor:
     """Computes a built-in message on each edge of the list, [edges, …]."""
-    return _Operation(message, edges, frames).sum("e")
+    return _Operation(message, edges, frames).on_edges()
 
 
 def reduce_messages(caller: str, messages: Sequence[AnyMessage], reductions: Sequence[AnyReduction],
@@ -147,9 +150,12 @@ def reduce_messages(caller: str, messages: Sequence[AnyMessage], reductions: Seq
     The rows of nodes without messages are zero.
     """
     sent = Sent(caller, messages, edge_type, edges, frames)
+    operations = {reduction.msg: sent.operation(caller, reduction) for reduction in reductions
+                  if isinstance(reduction, Reduction)}
+    totals = _sum_messages(operations, reductions)
     reduced: dict[str, Tensor] = {}
     for reduction in reductions:
-        columns = ({reduction.out: _reduce(sent.operation(caller, reduction), reduction)}
+        columns = ({reduction.out: _reduce(operations[reduction.msg], reduction, totals)}
                    if isinstance(reduction, Reduction) else
                    _call_reduction(caller, reduction, sent, edge_type, edges, frames))
         for name, values in columns.items():
@@ -159,14 +165,21 @@ def reduce_messages(caller: str, messages: Sequence[AnyMessage], reductions: Seq
     return reduced
 
 
-def _reduce(operation: _Operation, reduction: Reduction) -> Tensor:
+def _sum_messages(operations: Mapping[str, _Operation], reductions: Sequence[AnyReduction]) -> dict[str, Tensor]:
+    """Returns the sums at the destinations by the names of their columns. Those of one type share a pass over edges."""
+    summed = {reduction.out: operations[reduction.msg].as_sum() for reduction in reductions
+              if isinstance(reduction, Reduction) and reduction.name in ("sum", "mean")}
+    return dict(zip(summed, edge_sums("v", list(summed.values()))))
+
+
+def _reduce(operation: _Operation, reduction: Reduction, totals: Mapping[str, Tensor]) -> Tensor:
     if reduction.name in ("max", "min"):
         return operation.extremum(reduction.name)
-    total = operation.sum("v")
+    total = totals[reduction.out]
     if reduction.name == "sum":
         return total
     if not total.is_floating_point():
-        fail(f"mean: the message is {describe(operation.sum('e'))}, needs a floating type")
+        fail(f"mean: the message is {describe(operation.on_edges())}, needs a floating type")
     degrees = operation.edges.in_degrees.clamp(min=1).view(-1, *(1,) * (total.dim() - 1))
     return total / degrees
 
