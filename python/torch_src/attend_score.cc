@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -23,7 +24,7 @@ constexpr auto kName = "attend";
 
 /// A score function as numbers (score_program.h), and the numbers of its call.
 struct ScoreCode {
-  const std::vector<std::int64_t>& nodes;
+  const std::vector<std::int64_t>& nodes;  // none: no function
   const std::vector<double>& constants;
   const std::vector<std::int64_t>& domains;  // one for each column: a ScoreDomain
   const std::vector<std::int64_t>& firsts;   // one for each column: ScoreColumn::first
@@ -35,18 +36,31 @@ struct ScoreCode {
 
 /// The tensors of a call. Contiguous.
 struct ScoreTensors {
-  Tensor query, key, value;
+  Tensor query, key;
+  std::optional<Tensor> value, edge_key, edge_value;  // attention weights have no values
   std::vector<Tensor> columns;
 };
 
-void check_tensors(const ScoreTensors& t, const Relation& relation) {
-  check(t.query.dim() == 3 && t.value.dim() == 3, "{}: query and value need three dimensions", kName);
+/// Returns the relation, and checks the tensors besides the columns against it.
+Relation find_relation_of(const ScoreTensors& t, const RelationTensors& tensors) {
+  check(t.key.dim() == 3, "{}: key has {} dimensions, needs 3", kName, t.key.dim());
+  Relation relation = find_relation(kName, tensors, t.key.size(0));
+  check(t.query.dim() == 3, "{}: query has {} dimensions, needs 3", kName, t.query.dim());
   const std::int64_t num_heads = t.query.size(1);
-  check_shape(kName, "query", t.query, {relation.num_destinations(), num_heads, t.query.size(2)});
-  check_shape(kName, "key", t.key, {relation.num_sources(), num_heads, t.query.size(2)});
-  check_shape(kName, "value", t.value, {relation.num_sources(), num_heads, t.value.size(2)});
-  check_type(kName, "key", t.key, t.query.scalar_type());
-  check_type(kName, "value", t.value, t.query.scalar_type());
+  const std::int64_t head_size = t.query.size(2);
+  const auto check_rows = [&](std::string_view name, const Tensor& rows, std::int64_t num_rows, std::int64_t size) {
+    check_shape(kName, name, rows, {num_rows, num_heads, size});
+    check_type(kName, name, rows, t.query.scalar_type());
+  };
+  check_rows("query", t.query, relation.num_destinations(), head_size);
+  check_rows("key", t.key, relation.num_sources(), head_size);
+  if (t.edge_key) check_rows("edge_key", *t.edge_key, relation.num_edges(), head_size);
+  check(t.value || !t.edge_value, "{}: edge_value is given without value", kName);
+  if (!t.value) return relation;
+  check(t.value->dim() == 3, "{}: value has {} dimensions, needs 3", kName, t.value->dim());
+  check_rows("value", *t.value, relation.num_sources(), t.value->size(2));
+  if (t.edge_value) check_rows("edge_value", *t.edge_value, relation.num_edges(), t.value->size(2));
+  return relation;
 }
 
 /// Returns how many numbers a head has in a column.
@@ -98,6 +112,7 @@ BoundScore bind_score(const ScoreTensors& t, const Relation& relation, const Sco
   const std::size_t count = t.columns.size();
   check(code.domains.size() == count && code.firsts.size() == count && code.needed.size() == count,
         "{}: the score has {} columns, needs as many domains, first distances and marks", kName, count);
+  check(!code.nodes.empty() || count == 0, "{}: there are columns without a score function", kName);
   BoundScore score;
   for (std::size_t i = 0; i < count; ++i) {
     check(code.domains[i] >= 0 && code.domains[i] <= static_cast<std::int64_t>(ScoreDomain::kTable),
@@ -111,7 +126,9 @@ BoundScore bind_score(const ScoreTensors& t, const Relation& relation, const Sco
     score.firsts.push_back(code.firsts[i]);
     score.needs_gradient.push_back(code.needed[i] != 0);
   }
-  score.program = kernels::compile_score_code(kName, code.nodes, code.constants, score.needs_gradient);
+  if (!code.nodes.empty()) {
+    score.program = kernels::compile_score_code(kName, code.nodes, code.constants, score.needs_gradient);
+  }
   return score;
 }
 
@@ -139,25 +156,25 @@ kernels::ScoreInputs<T> score_inputs(const BoundScore& score, const std::vector<
   return inputs;
 }
 
+/// Returns the arguments without results.
 template <typename T>
-AttentionForward<T> kernel_arguments(const ScoreTensors& t, const Tensor& out, const Tensor& log_normalizer,
-                                     const ScoreCode& code, const kernels::ScoreInputs<AccumulatorType<T>>& score) {
+AttentionForward<T> kernel_arguments(const ScoreTensors& t, const ScoreCode& code,
+                                     const kernels::ScoreInputs<AccumulatorType<T>>& score) {
   using Accumulator = AccumulatorType<T>;
-  return {
-      .query = data_of<T>(t.query),
-      .key = data_of<T>(t.key),
-      .value = data_of<T>(t.value),
-      .edge_bias = nullptr,
-      .out = data_of<T>(out),
-      .log_normalizer = data_of<Accumulator>(log_normalizer),
-      .num_heads = t.query.size(1),
-      .head_size = t.query.size(2),
-      .value_size = t.value.size(2),
-      .scale = static_cast<Accumulator>(code.scale),
-      .clamp = std::numeric_limits<Accumulator>::infinity(),
-      .dropout = {code.dropout, code.seed ? static_cast<std::uint64_t>(*data_of<std::int64_t>(*code.seed)) : 0, 0},
-      .score = &score,
-  };
+  AttentionForward<T> p = {};
+  p.query = data_of<T>(t.query);
+  p.key = data_of<T>(t.key);
+  p.value = data_or_null<T>(t.value);
+  p.num_heads = t.query.size(1);
+  p.head_size = t.query.size(2);
+  p.value_size = t.value ? t.value->size(2) : 0;
+  p.scale = static_cast<Accumulator>(code.scale);
+  p.clamp = std::numeric_limits<Accumulator>::infinity();
+  p.dropout = {code.dropout, code.seed ? static_cast<std::uint64_t>(*data_of<std::int64_t>(*code.seed)) : 0, 0};
+  p.score = code.nodes.empty() ? nullptr : &score;
+  p.edge_key = data_or_null<T>(t.edge_key);
+  p.edge_value = data_or_null<T>(t.edge_value);
+  return p;
 }
 
 void check_dropout(const ScoreCode& code) {
@@ -169,16 +186,30 @@ void check_dropout(const ScoreCode& code) {
   check(code.seed->numel() == 1 && code.seed->is_cpu(), "{}: seed needs to be one number on the CPU", kName);
 }
 
-ScoreTensors contiguous_tensors(const Tensor& query, const Tensor& key, const Tensor& value,
+ScoreTensors contiguous_tensors(const Tensor& query, const Tensor& key, const std::optional<Tensor>& value,
+                                const std::optional<Tensor>& edge_key, const std::optional<Tensor>& edge_value,
                                 const std::vector<Tensor>& columns) {
-  ScoreTensors t = {as_contiguous(query), as_contiguous(key), as_contiguous(value), {}};
+  ScoreTensors t = {as_contiguous(query),    as_contiguous(key),        as_contiguous(value),
+                    as_contiguous(edge_key), as_contiguous(edge_value), {}};
   for (const Tensor& column : columns) t.columns.push_back(as_contiguous(column));
   return t;
+}
+
+/// Allocates the gradient of a tensor, of size 0 unless it is needed.
+Tensor allocate_gradient(const Tensor& query, const std::optional<Tensor>& tensor, bool is_needed) {
+  return tensor && is_needed ? allocate_like(*tensor) : allocate({0}, query.scalar_type());
+}
+
+/// Returns the memory of a gradient, or null if none is needed.
+template <typename T>
+T* data_if(const Tensor& gradient, bool is_needed) {
+  return is_needed ? data_of<T>(gradient) : nullptr;
 }
 
 }  // namespace
 
 std::tuple<Tensor, Tensor> attend_score(const Tensor& query, const Tensor& key, const Tensor& value,
+                                        const std::optional<Tensor>& edge_key, const std::optional<Tensor>& edge_value,
                                         const std::vector<Tensor>& columns, const Tensor& row_begin,
                                         const Tensor& sources, const Tensor& handle, const std::optional<Tensor>& seed,
                                         const std::vector<std::int64_t>& nodes, const std::vector<double>& constants,
@@ -186,10 +217,8 @@ std::tuple<Tensor, Tensor> attend_score(const Tensor& query, const Tensor& key, 
                                         const std::vector<std::int64_t>& firsts,
                                         const std::vector<std::int64_t>& needed, double scale, double dropout) {
   const ScoreCode code = {nodes, constants, domains, firsts, needed, seed, scale, dropout};
-  const ScoreTensors t = contiguous_tensors(query, key, value, columns);
-  check(t.key.dim() == 3, "{}: key has {} dimensions, needs 3", kName, t.key.dim());
-  const Relation relation = find_relation(kName, {row_begin, sources, handle}, t.key.size(0));
-  check_tensors(t, relation);
+  const ScoreTensors t = contiguous_tensors(query, key, value, edge_key, edge_value, columns);
+  const Relation relation = find_relation_of(t, {row_begin, sources, handle});
   check_dropout(code);
   const BoundScore score = bind_score(t, relation, code);
   const Tensor out = allocate({query.size(0), query.size(1), value.size(2)}, query.scalar_type());
@@ -197,23 +226,25 @@ std::tuple<Tensor, Tensor> attend_score(const Tensor& query, const Tensor& key, 
   with_floating_point(kName, query, [&](auto zero) {
     using T = decltype(zero);
     const auto inputs = score_inputs<AccumulatorType<T>>(score, t.columns, {});
-    kernels::attention_forward(kernel_arguments<T>(t, out, log_normalizer, code, inputs),
-                               relation.derive<AttentionPlan>());
+    AttentionForward<T> p = kernel_arguments<T>(t, code, inputs);
+    p.out = data_of<T>(out);
+    p.log_normalizer = data_of<AccumulatorType<T>>(log_normalizer);
+    kernels::attention_forward(p, relation.derive<AttentionPlan>());
   });
   return {out, log_normalizer};
 }
 
-std::tuple<Tensor, Tensor, Tensor, std::vector<Tensor>> attend_score_backward(
-    const Tensor& grad_out, const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& out,
+std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor, std::vector<Tensor>> attend_score_backward(
+    const Tensor& grad_out, const Tensor& query, const Tensor& key, const Tensor& value,
+    const std::optional<Tensor>& edge_key, const std::optional<Tensor>& edge_value, const Tensor& out,
     const Tensor& log_normalizer, const std::vector<Tensor>& columns, const Tensor& row_begin, const Tensor& sources,
     const Tensor& handle, const std::optional<Tensor>& seed, const std::vector<std::int64_t>& nodes,
     const std::vector<double>& constants, const std::vector<std::int64_t>& domains,
-    const std::vector<std::int64_t>& firsts, const std::vector<std::int64_t>& needed, double scale, double dropout) {
+    const std::vector<std::int64_t>& firsts, const std::vector<std::int64_t>& needed, double scale, double dropout,
+    bool needs_edge_key_gradient, bool needs_edge_value_gradient) {
   const ScoreCode code = {nodes, constants, domains, firsts, needed, seed, scale, dropout};
-  const ScoreTensors t = contiguous_tensors(query, key, value, columns);
-  check(t.key.dim() == 3, "{}: key has {} dimensions, needs 3", kName, t.key.dim());
-  const Relation relation = find_relation(kName, {row_begin, sources, handle}, t.key.size(0));
-  check_tensors(t, relation);
+  const ScoreTensors t = contiguous_tensors(query, key, value, edge_key, edge_value, columns);
+  const Relation relation = find_relation_of(t, {row_begin, sources, handle});
   check_dropout(code);
   const Tensor grad = as_contiguous(grad_out);
   const Tensor out_contiguous = as_contiguous(out);
@@ -228,7 +259,9 @@ std::tuple<Tensor, Tensor, Tensor, std::vector<Tensor>> attend_score_backward(
   const BoundScore score = bind_score(t, relation, code);
   const Tensor grad_query = allocate_like(t.query);
   const Tensor grad_key = allocate_like(t.key);
-  const Tensor grad_value = allocate_like(t.value);
+  const Tensor grad_value = allocate_like(*t.value);
+  const Tensor grad_edge_key = allocate_gradient(query, t.edge_key, needs_edge_key_gradient);
+  const Tensor grad_edge_value = allocate_gradient(query, t.edge_value, needs_edge_value_gradient);
   std::vector<Tensor> grad_columns;
   for (std::size_t i = 0; i < t.columns.size(); ++i) {
     const Tensor& column = t.columns[i];
@@ -240,17 +273,41 @@ std::tuple<Tensor, Tensor, Tensor, std::vector<Tensor>> attend_score_backward(
   with_floating_point(kName, query, [&](auto zero) {
     using T = decltype(zero);
     const auto inputs = score_inputs<AccumulatorType<T>>(score, t.columns, grad_columns);
-    const kernels::AttentionBackward<T> p = {
-        .forward = kernel_arguments<T>(t, out_contiguous, normalizer, code, inputs),
-        .grad_out = data_of<T>(grad),
-        .grad_query = data_of<T>(grad_query),
-        .grad_key = data_of<T>(grad_key),
-        .grad_value = data_of<T>(grad_value),
-        .grad_edge_bias = nullptr,
-    };
+    kernels::AttentionBackward<T> p = {};
+    p.forward = kernel_arguments<T>(t, code, inputs);
+    p.forward.out = data_of<T>(out_contiguous);
+    p.forward.log_normalizer = data_of<AccumulatorType<T>>(normalizer);
+    p.grad_out = data_of<T>(grad);
+    p.grad_query = data_of<T>(grad_query);
+    p.grad_key = data_of<T>(grad_key);
+    p.grad_value = data_of<T>(grad_value);
+    p.grad_edge_key = data_if<T>(grad_edge_key, needs_edge_key_gradient && t.edge_key);
+    p.grad_edge_value = data_if<T>(grad_edge_value, needs_edge_value_gradient && t.edge_value);
     kernels::attention_backward(p, relation.derive<AttentionPlan>());
   });
-  return {grad_query, grad_key, grad_value, grad_columns};
+  return {grad_query, grad_key, grad_value, grad_edge_key, grad_edge_value, grad_columns};
+}
+
+Tensor attention_weights_score(const Tensor& query, const Tensor& key, const std::optional<Tensor>& edge_key,
+                               const std::vector<Tensor>& columns, const Tensor& row_begin, const Tensor& sources,
+                               const Tensor& handle, std::int64_t num_edges, const std::vector<std::int64_t>& nodes,
+                               const std::vector<double>& constants, const std::vector<std::int64_t>& domains,
+                               const std::vector<std::int64_t>& firsts, double scale) {
+  const std::vector<std::int64_t> needed(columns.size(), 0);
+  const std::optional<Tensor> none;
+  const ScoreCode code = {nodes, constants, domains, firsts, needed, none, scale, 0.0};
+  const ScoreTensors t = contiguous_tensors(query, key, none, edge_key, none, columns);
+  const Relation relation = find_relation_of(t, {row_begin, sources, handle});
+  check(num_edges == relation.num_edges(), "{}: num_edges is {}, needs {}", kName, num_edges, relation.num_edges());
+  const BoundScore score = bind_score(t, relation, code);
+  const Tensor weight = allocate({num_edges, query.size(1)}, accumulator_type(query));
+  with_floating_point(kName, query, [&](auto zero) {
+    using T = decltype(zero);
+    const auto inputs = score_inputs<AccumulatorType<T>>(score, t.columns, {});
+    const kernels::AttentionWeights<T> p = {kernel_arguments<T>(t, code, inputs), data_of<AccumulatorType<T>>(weight)};
+    kernels::attention_weights(p, relation.derive<AttentionPlan>());
+  });
+  return weight;
 }
 
 }  // namespace edgewise::torch_operations

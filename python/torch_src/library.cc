@@ -16,14 +16,19 @@ STABLE_TORCH_LIBRARY(edgewise, library) {
       "Tensor log_normalizer, Tensor saved_weights, Tensor row_begin, Tensor sources, Tensor handle, Tensor? seed, "
       "float scale, float? clamp, float dropout, bool needs_bias_gradient) -> (Tensor, Tensor, Tensor, Tensor)");
   library.def(
-      "attend_score(Tensor query, Tensor key, Tensor value, Tensor[] columns, Tensor row_begin, Tensor sources, "
-      "Tensor handle, Tensor? seed, int[] nodes, float[] constants, int[] domains, int[] firsts, int[] needed, "
-      "float scale, float dropout) -> (Tensor, Tensor)");
+      "attend_score(Tensor query, Tensor key, Tensor value, Tensor? edge_key, Tensor? edge_value, Tensor[] columns, "
+      "Tensor row_begin, Tensor sources, Tensor handle, Tensor? seed, int[] nodes, float[] constants, int[] domains, "
+      "int[] firsts, int[] needed, float scale, float dropout) -> (Tensor, Tensor)");
   library.def(
-      "attend_score_backward(Tensor grad_out, Tensor query, Tensor key, Tensor value, Tensor out, "
-      "Tensor log_normalizer, Tensor[] columns, Tensor row_begin, Tensor sources, Tensor handle, Tensor? seed, "
-      "int[] nodes, float[] constants, int[] domains, int[] firsts, int[] needed, float scale, float dropout) -> "
-      "(Tensor, Tensor, Tensor, Tensor[])");
+      "attend_score_backward(Tensor grad_out, Tensor query, Tensor key, Tensor value, Tensor? edge_key, "
+      "Tensor? edge_value, Tensor out, Tensor log_normalizer, Tensor[] columns, Tensor row_begin, Tensor sources, "
+      "Tensor handle, Tensor? seed, int[] nodes, float[] constants, int[] domains, int[] firsts, int[] needed, "
+      "float scale, float dropout, bool needs_edge_key_gradient, bool needs_edge_value_gradient) -> "
+      "(Tensor, Tensor, Tensor, Tensor, Tensor, Tensor[])");
+  library.def(
+      "attention_weights_score(Tensor query, Tensor key, Tensor? edge_key, Tensor[] columns, Tensor row_begin, "
+      "Tensor sources, Tensor handle, SymInt num_edges, int[] nodes, float[] constants, int[] domains, int[] firsts, "
+      "float scale) -> Tensor");
   library.def(
       "attention_weights(Tensor query, Tensor key, Tensor? edge_bias, Tensor row_begin, Tensor sources, "
       "Tensor handle, SymInt num_edges, float scale, float? clamp) -> Tensor");
@@ -64,6 +69,7 @@ STABLE_TORCH_LIBRARY_IMPL(edgewise, CPU, library) {
   library.impl("attend_backward", TORCH_BOX(&operations::attend_backward));
   library.impl("attend_score", TORCH_BOX(&operations::attend_score));
   library.impl("attend_score_backward", TORCH_BOX(&operations::attend_score_backward));
+  library.impl("attention_weights_score", TORCH_BOX(&operations::attention_weights_score));
   library.impl("attention_weights", TORCH_BOX(&operations::attention_weights));
   library.impl("attention_weights_backward", TORCH_BOX(&operations::attention_weights_backward));
   library.impl("edge_softmax", TORCH_BOX(&operations::edge_softmax));

@@ -144,6 +144,19 @@ def test_score_functions_have_second_derivatives(name):
     assert torch.autograd.gradgradcheck(compute, (query, value, *tensors))
 
 
+@pytest.mark.parametrize("relation", RELATIONS.values(), ids=RELATIONS)
+def test_weights_without_gradients_are_those_with_gradients(relation):
+    relation = relation()
+    query, key, _ = inputs()
+    for score, _, _ in cases(relation).values():
+        expected = attention_weights(relation, query, key, score=score)
+        with torch.no_grad():
+            found = attention_weights(relation, query, key, score=score)
+            low = attention_weights(relation, query.bfloat16(), key.bfloat16(), score=score)
+        assert expected.requires_grad and torch.allclose(found, expected, rtol=1e-12)
+        assert low.dtype == torch.float32 and torch.allclose(low.double(), expected, atol=0.05)
+
+
 def test_weights_and_dropout_follow_the_score_function():
     relation, (query, key, value) = RELATIONS["random"](), inputs()
     weight = attention_weights(relation, query, key, score=lambda edge: edge.score)

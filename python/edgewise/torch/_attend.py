@@ -14,13 +14,14 @@ from . import _operations as operations
 from ._builders import jagged_lengths
 from ._joined import AnyRelation, as_relation
 from ._relation import Relation
-from ._score_attention import attend_with_score, score_weights
-from .score import ScoreFunction
+from ._score_attention import Inputs, attend_with_score, score_weights
+from .score import Edge, Expression, ScoreFunction
 
 
 def attend(relation: AnyRelation, query: Tensor, key: Tensor, value: Tensor, edge_bias: Tensor | None = None,
            dropout: float = 0.0, *, scale: float | None = None, clamp: float | None = None,
-           score: ScoreFunction | None = None) -> Tensor:
+           score: ScoreFunction | None = None, edge_key: Tensor | None = None, edge_value: Tensor | None = None
+           ) -> Tensor:
     """Passes one message along every edge and averages them at its destination.
 
         weight[e] = softmax, over the edges into d, of scale * <query[d], key[s]> + edge_bias[e]
@@ -45,6 +46,9 @@ def attend(relation: AnyRelation, query: Tensor, key: Tensor, value: Tensor, edg
         lambda edge: 50 * (edge.score / 50).tanh() - edge.head(slopes) * edge.distance
 
     An edge whose value is -inf is dropped. Tensors in the expression have gradients, of any order.
+
+    `edge_key` and `edge_value`, [edges, heads, size] or [edges, 1, size], are added to the key and to the value of each
+    edge's source: features of edges, or relative positions. Their edges have the order of the relation's.
     """
     checks.check_no_transform("attend")
     if type(relation) is not Relation:
@@ -52,14 +56,16 @@ def attend(relation: AnyRelation, query: Tensor, key: Tensor, value: Tensor, edg
     if not _needs_no_change(relation, query, key, value):
         if isinstance(query, Tensor) and query.is_nested:
             return _attend_jagged(relation, query, key, value, edge_bias, dropout, scale=scale, clamp=clamp,
-                                  score=score)
+                                  score=score, edge_key=edge_key, edge_value=edge_value)
         query, key, value = _check_and_convert(relation, query, key, value)
     checks.check_scale("attend", scale)
     checks.check_clamp("attend", clamp)
     checks.check_dropout("attend", dropout)
-    if score is not None:
-        _check_score_alone("attend", edge_bias, clamp)
-        out = attend_with_score(relation, query, key, value, _scale_of(query, scale), score, dropout)
+    if score is not None or edge_key is not None or edge_value is not None:
+        score = _score_function("attend", relation, query, edge_bias, clamp, score)
+        inputs = Inputs(query, key, value, _edge_vectors("attend", "edge_key", relation, edge_key, "query", query),
+                        _edge_vectors("attend", "edge_value", relation, edge_value, "value", value))
+        out = attend_with_score(relation, inputs, _scale_of(query, scale), score, dropout)
         return out.to(torch.float16) if checks.has_float16_autocast() and out.dtype == torch.float32 else out
     bias = None if edge_bias is None else _edge_bias("attend", relation, query, edge_bias)
 
@@ -107,7 +113,7 @@ def _check_and_convert(relation: Relation, query: Tensor, key: Tensor, value: Te
 
 def attention_weights(relation: AnyRelation, query: Tensor, key: Tensor, edge_bias: Tensor | None = None, *,
                       scale: float | None = None, clamp: float | None = None,
-                      score: ScoreFunction | None = None) -> Tensor:
+                      score: ScoreFunction | None = None, edge_key: Tensor | None = None) -> Tensor:
     """Returns the weights that `attend` uses, before dropout: [edges, heads], in the order of the relation's edges.
 
     The weights are float64 if query and key are, else float32. The arguments are those of `attend`.
@@ -124,9 +130,10 @@ def attention_weights(relation: AnyRelation, query: Tensor, key: Tensor, edge_bi
     key = _check_query_and_key("attention_weights", relation, query, key)
     checks.check_scale("attention_weights", scale)
     checks.check_clamp("attention_weights", clamp)
-    if score is not None:
-        _check_score_alone("attention_weights", edge_bias, clamp)
-        return score_weights(relation, query, key, _scale_of(query, scale), score)
+    if score is not None or edge_key is not None:
+        score = _score_function("attention_weights", relation, query, edge_bias, clamp, score)
+        vectors = _edge_vectors("attention_weights", "edge_key", relation, edge_key, "query", query)
+        return score_weights(relation, Inputs(query, key, edge_key_EHK=vectors), _scale_of(query, scale), score)
     bias = None if edge_bias is None else _edge_bias("attention_weights", relation, query, edge_bias)
     weight = operations.attention_weights(
         query.contiguous(), key.contiguous(), bias, relation._row_begin, relation._sources, relation._handle,
@@ -138,10 +145,38 @@ def _scale_of(query: Tensor, scale: float | None) -> float:
     return 1 / math.sqrt(query.shape[2]) if scale is None else scale
 
 
-def _check_score_alone(function: str, edge_bias: Tensor | None, clamp: float | None) -> None:
+def _score_function(function: str, relation: Relation, query: Tensor, edge_bias: Tensor | None, clamp: float | None,
+                    score: ScoreFunction | None) -> ScoreFunction | None:
+    """Returns the score function, or one that stands for edge_bias and clamp."""
     for name, is_given in (("edge_bias", edge_bias is not None), ("clamp", clamp is not None)):
-        if is_given:
+        if is_given and score is not None:
             checks.fail(f"{function}: {name} is given with score, needs to be a part of it")
+    if score is not None or (edge_bias is None and clamp is None):
+        return score
+    bias = None if edge_bias is None else _check_edge_bias(function, relation, query, edge_bias)
+
+    def biased(edge: Edge) -> Expression:
+        product = edge.score if clamp is None else edge.score.clamp(-clamp, clamp)
+        return product if bias is None else product + edge.column(bias)
+
+    return biased
+
+
+def _edge_vectors(function: str, name: str, relation: Relation, vectors: Tensor | None, like_name: str, like: Tensor
+                  ) -> Tensor | None:
+    """Returns keys or values of edges as [edges, heads, size]."""
+    if vectors is None:
+        return None
+    vectors = checks.widen_float16(vectors)
+    checks.check_floating_point(function, name, vectors)
+    vectors = _autocast(vectors) if function == "attend" else vectors.to(checks.accumulator_type(vectors.dtype))
+    checks.check_same_type(function, name, vectors, like_name, like)
+    checks.check_dimensions(function, name, vectors, 3, "edges, heads, size")
+    checks.check_rows(function, name, vectors, relation._num_edges, "edge")
+    if vectors.shape[2] != like.shape[2]:
+        checks.fail(f"{function}: {name} has shape {list(vectors.shape)} and {like_name} {list(like.shape)}, needs the "
+                    "same size")
+    return _expand_heads(function, name, vectors, like)
 
 
 def _attend_jagged(relation: Relation, query: Tensor, key: Tensor, value: Tensor, edge_bias: Tensor | None,
@@ -195,6 +230,12 @@ def _expand_heads(function: str, name: str, tensor: Tensor, query: Tensor) -> Te
 
 def _edge_bias(function: str, relation: Relation, query: Tensor, edge_bias: Tensor) -> Tensor:
     """Returns the bias as [edges, heads] in the order of the rows."""
+    edge_bias = _check_edge_bias(function, relation, query, edge_bias)
+    return relation._to_rows(edge_bias.expand(-1, query.shape[1])).contiguous()
+
+
+def _check_edge_bias(function: str, relation: Relation, query: Tensor, edge_bias: Tensor) -> Tensor:
+    """Returns the bias as [edges, heads] or [edges, 1] in the order of the relation's edges."""
     edge_bias = checks.widen_float16(edge_bias)
     checks.check_floating_point(function, "edge_bias", edge_bias)
     if edge_bias.dim() == 1:
@@ -206,11 +247,7 @@ def _edge_bias(function: str, relation: Relation, query: Tensor, edge_bias: Tens
         if torch.float64 in (edge_bias.dtype, needed):
             checks.check_same_type(function, "edge_bias", edge_bias, "query", query)
         edge_bias = edge_bias.to(needed)
-    return relation._to_rows(_expand_heads_of_edges(function, edge_bias, query)).contiguous()
-
-
-def _expand_heads_of_edges(function: str, edge_bias: Tensor, query: Tensor) -> Tensor:
     heads = query.shape[1]
     if edge_bias.shape[1] not in (1, heads):
         checks.fail(f"{function}: edge_bias has {edge_bias.shape[1]} heads, needs {heads}, the heads of query, or 1")
-    return edge_bias.expand(-1, heads)
+    return edge_bias

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attention with a score function: its definition in the operations of message passing, and its kernel."""
+"""Attention with a score function, and with keys and values of edges: the definition in the operations of message
+passing, and the kernels."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -22,86 +24,143 @@ from .score import ScoreFunction, evaluate_on_edges, expression_of
 _PADDING = 16  # numbers before and after a column that is not of edges, which the kernels may read
 
 
-def score_weights(relation: Relation, query_DHK: Tensor, key_SHK: Tensor, scale: float,
-                  score: ScoreFunction) -> Tensor:
-    """Returns the weights [E, H], in the order of the relation's edges."""
-    edges = EdgeList.of_relation(relation)
-    expression = expression_of(score, edges, query_DHK.shape[1])
-    product_EH = _products(edges, query_DHK, key_SHK, scale)
-    return softmax_over_rows(edges, evaluate_on_edges(expression, edges, product_EH))
+class Inputs(NamedTuple):
+    """The tensors of a call; those of edges may be absent, and attention weights have no values."""
+
+    query_DHK: Tensor
+    key_SHK: Tensor
+    value_SHK: Tensor | None = None
+    edge_key_EHK: Tensor | None = None
+    edge_value_EHK: Tensor | None = None
 
 
-def attend_with_score(relation: Relation, query_DHK: Tensor, key_SHK: Tensor, value_SHK: Tensor, scale: float,
-                      score: ScoreFunction, dropout: float) -> Tensor:
+class _Call(NamedTuple):
+    edges: EdgeList
+    program: Program  # empty without a score function
+    seed: Tensor | None
+    scale: float
+    dropout: float
+
+
+def score_weights(relation: Relation, inputs: Inputs, scale: float, score: ScoreFunction | None) -> Tensor:
+    """Returns the weights [E, H]. Tensors of edges are in the order of the relation's edges, here and below."""
     edges = EdgeList.of_relation(relation)
-    expression = expression_of(score, edges, query_DHK.shape[1])
+    query_DHK, key_SHK, _, edge_key_EHK, _ = inputs
+    if not torch.compiler.is_compiling():
+        program, columns = _compile(edges, query_DHK, score)
+        tensors = [tensor for tensor in (*inputs, *columns) if tensor is not None]
+        if not torch.is_grad_enabled() or not any(tensor.requires_grad for tensor in tensors):
+            return relation._from_rows(operations.attention_weights_score.default(
+                query_DHK, key_SHK, None if edge_key_EHK is None else relation._to_rows(edge_key_EHK),
+                _lay_out_all(program, columns), relation._row_begin, relation._sources, relation._handle,
+                relation._num_edges, program.nodes, program.constants, program.domains, program.firsts, scale))
+    return softmax_over_rows(edges, _scores(edges, inputs, scale, score))
+
+
+def attend_with_score(relation: Relation, inputs: Inputs, scale: float, score: ScoreFunction | None, dropout: float
+                      ) -> Tensor:
+    edges = EdgeList.of_relation(relation)
     if torch.compiler.is_compiling():
-        product_EH = _products(edges, query_DHK, key_SHK, scale)
-        return _average(edges, evaluate_on_edges(expression, edges, product_EH), value_SHK, dropout)
-    program, columns = compile_score(expression, edges, query_DHK.shape[1], accumulator_type(query_DHK.dtype))
+        return _average(edges, _scores(edges, inputs, scale, score), inputs, dropout)
+    program, columns = _compile(edges, inputs.query_DHK, score)
+    of_edges = [None if tensor is None else relation._to_rows(tensor) for tensor in inputs[3:]]
     seed = torch.randint(2**63 - 1, (1,), dtype=torch.int64) if dropout > 0 else None
     apply: Any = _AttendScore.apply
-    out: Tensor = apply((edges, program, seed, scale, dropout), query_DHK, key_SHK, value_SHK, *columns)
+    out: Tensor = apply(_Call(edges, program, seed, scale, dropout), *inputs[:3], *of_edges, *columns)
     return out
 
 
-def _products(edges: EdgeList, query_DHK: Tensor, key_SHK: Tensor, scale: float) -> Tensor:
-    dtype = accumulator_type(query_DHK.dtype)
-    product_EH1 = edge_sum(edges, "e", "mul", ("u", key_SHK.to(dtype)), ("v", query_DHK.to(dtype)),
-                           (query_DHK.shape[1], 1))
+def _compile(edges: EdgeList, query_DHK: Tensor, score: ScoreFunction | None) -> tuple[Program, list[Tensor]]:
+    if score is None:
+        return Program(), []
+    heads = query_DHK.shape[1]
+    return compile_score(expression_of(score, edges, heads), edges, heads, accumulator_type(query_DHK.dtype))
+
+
+def _scores(edges: EdgeList, inputs: Inputs, scale: float, score: ScoreFunction | None) -> Tensor:
+    product_EH = _products(edges, inputs, scale)
+    if score is None:
+        return product_EH
+    return evaluate_on_edges(expression_of(score, edges, inputs.query_DHK.shape[1]), edges, product_EH)
+
+
+def _products(edges: EdgeList, inputs: Inputs, scale: float) -> Tensor:
+    query_DHK, key_SHK, _, edge_key_EHK, _ = inputs
+    dtype, row = accumulator_type(query_DHK.dtype), (query_DHK.shape[1], 1)
+    query = "v", query_DHK.to(dtype)
+    product_EH1 = edge_sum(edges, "e", "mul", ("u", key_SHK.to(dtype)), query, row)
+    if edge_key_EHK is not None:
+        product_EH1 = product_EH1 + edge_sum(edges, "e", "mul", ("e", edge_key_EHK.to(dtype)), query, row)
     return scale * product_EH1.squeeze(-1)
 
 
-def _average(edges: EdgeList, score_EH: Tensor, value_SHK: Tensor, dropout: float) -> Tensor:
+def _average(edges: EdgeList, score_EH: Tensor, inputs: Inputs, dropout: float) -> Tensor:
+    _, _, value_SHK, _, edge_value_EHK = inputs
+    assert value_SHK is not None
     kept_EH1 = F.dropout(softmax_over_rows(edges, score_EH), dropout).unsqueeze(-1)
     out = edge_sum(edges, "v", "mul", ("e", kept_EH1), ("u", value_SHK.to(kept_EH1.dtype)))
+    if edge_value_EHK is not None:
+        out = out + edge_sum(edges, "v", "mul", ("e", kept_EH1), ("e", edge_value_EHK.to(kept_EH1.dtype)))
     return out.to(value_SHK.dtype)
 
 
 class _AttendScore(torch.autograd.Function):
-    """The inputs are query, key, value and the columns of a program, [n, 1] or [n, H]."""
+    """The inputs are query, key, value, edge_key and edge_value, and the columns of a program, [n, 1] or [n, H].
+
+    Inputs of edges are in the order in which the relation stores edges.
+    """
 
     @staticmethod
-    def forward(ctx: Any, call: tuple[EdgeList, Program, Tensor | None, float, float], query: Tensor, key: Tensor,
-                value: Tensor, *columns: Tensor) -> Tensor:
+    def forward(ctx: Any, call: _Call, query: Tensor, key: Tensor, value: Tensor, edge_key: Tensor | None,
+                edge_value: Tensor | None, *columns: Tensor) -> Tensor:
         edges, program, seed, scale, dropout = call
-        laid_out = [_lay_out(domain, column) for domain, column in zip(program.domains, columns)]
-        needed = [int(is_needed) for is_needed in ctx.needs_input_grad[4:]]
+        laid_out = _lay_out_all(program, columns)
+        needed = [int(is_needed) for is_needed in ctx.needs_input_grad[6:]]
         relation = edges.relation
         constants = (relation._row_begin, relation._sources, relation._handle, seed, program.nodes, program.constants,
                      program.domains, program.firsts, needed, scale, dropout)
-        out, log_normalizer = operations.attend_score.default(query, key, value, laid_out, *constants)
-        ctx.save_for_backward(query, key, value, out, log_normalizer, *columns)
+        out, log_normalizer = operations.attend_score.default(query, key, value, edge_key, edge_value, laid_out,
+                                                              *constants)
+        ctx.save_for_backward(query, key, value, edge_key, edge_value, out, log_normalizer, *columns)
         ctx.call, ctx.laid_out, ctx.constants = call, laid_out, constants
         result: Tensor = out
         return result
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        query, key, value, out, log_normalizer, *columns = ctx.saved_tensors
+        *inputs, out, log_normalizer = ctx.saved_tensors[:7]
+        columns = ctx.saved_tensors[7:]
         if torch.is_grad_enabled():  # the gradient is differentiated in turn, which the definition can
-            return _AttendScore._differentiate_definition(ctx, grad, query, key, value, columns)
-        *grads, grad_columns = operations.attend_score_backward.default(
-            grad, query, key, value, out, log_normalizer, ctx.laid_out, *ctx.constants)
-        program: Program = ctx.call[1]
+            return _AttendScore._differentiate_definition(ctx, grad, Inputs(*inputs), columns)
         needed = ctx.needs_input_grad
+        *grads, grad_columns = operations.attend_score_backward.default(
+            grad, *inputs, out, log_normalizer, ctx.laid_out, *ctx.constants, needed[4], needed[5])
         by_column = [_gradient(domain, grad_column) if is_needed else None
-                     for domain, grad_column, is_needed in zip(program.domains, grad_columns, needed[4:])]
-        return None, *(each if is_needed else None for each, is_needed in zip(grads, needed[1:4])), *by_column
+                     for domain, grad_column, is_needed in zip(ctx.call.program.domains, grad_columns, needed[6:])]
+        return None, *(each if is_needed else None for each, is_needed in zip(grads, needed[1:6])), *by_column
 
     @staticmethod
-    def _differentiate_definition(ctx: Any, grad: Tensor, query: Tensor, key: Tensor, value: Tensor,
-                                  columns: list[Tensor]) -> tuple[Tensor | None, ...]:
+    def _differentiate_definition(ctx: Any, grad: Tensor, inputs: Inputs, columns: Sequence[Tensor]
+                                  ) -> tuple[Tensor | None, ...]:
         edges, program, _, scale, dropout = ctx.call
         if dropout > 0:
             fail("attend: a second derivative is asked for (create_graph) with dropout, needs dropout 0")
         with torch.enable_grad():
-            score_EH = run_program(program, columns, edges, _products(edges, query, key, scale))
-            out = _average(edges, score_EH, value, 0.0)
+            given = Inputs(*inputs[:3], *(None if tensor is None else edges.relation._from_rows(tensor)
+                                          for tensor in inputs[3:]))
+            score_EH = _products(edges, given, scale)
+            if program.nodes:
+                score_EH = run_program(program, list(columns), edges, score_EH)
+            out = _average(edges, score_EH, given, 0.0)
         needed = ctx.needs_input_grad[1:]
-        wanted = [tensor for tensor, is_needed in zip((query, key, value, *columns), needed) if is_needed]
+        wanted = [tensor for tensor, is_needed in zip((*inputs, *columns), needed)
+                  if is_needed and tensor is not None]
         found = iter(torch.autograd.grad(out, wanted, grad, create_graph=True, allow_unused=True))
         return None, *(next(found) if is_needed else None for is_needed in needed)
+
+
+def _lay_out_all(program: Program, columns: Sequence[Tensor]) -> list[Tensor]:
+    return [_lay_out(domain, column) for domain, column in zip(program.domains, columns)]
 
 
 def _lay_out(domain: int, column: Tensor) -> Tensor:
