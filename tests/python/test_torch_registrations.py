@@ -24,6 +24,7 @@ def test_gradients_are_those_of_finite_differences(name):
     assert gradcheck(lambda *x: attend(relation, *x, clamp=0.8), (query, key, value, bias))
     assert gradcheck(lambda *x: attention_weights(relation, *x, scale=0.6, clamp=0.8), (query, key, bias))
     assert gradcheck(lambda x: edge_softmax(relation, x), (bias,))
+    assert torch.autograd.gradgradcheck(lambda x: edge_softmax(relation, x), (bias,))
     assert gradcheck(lambda *x: aggregate(relation, *x), (bias, value))
 
 

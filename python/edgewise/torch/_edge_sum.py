@@ -15,7 +15,7 @@ from torch import Tensor
 
 from . import _edge_sum_plain as plain
 from . import _message_operations as kernels
-from ._checks import FLOATING_POINT
+from ._checks import FLOATING_POINT, accumulator_type
 from ._edge_lists import EdgeList
 from ._edge_sum_plain import broadcast_shapes
 
@@ -124,13 +124,14 @@ def softmax_over_rows(edges: EdgeList, score: Tensor, target: str = "v") -> Tens
 
     Sums of bfloat16 are computed in float32. An edge of score -inf gets 0.
     """
-    edges = edges.alone
-    values = score.to(torch.float32) if score.dtype == torch.bfloat16 else score
-    largest = edge_extremum(edges if target == "v" else edges.reversed, "max", "copy", ("e", values.detach()))
-    shift = largest.where(largest.isfinite(), 0)
-    weight = edge_sum(edges, "e", "sub", ("e", values), (target, shift)).exp()
-    total = edge_sum(edges, target, "copy", ("e", weight))
-    return edge_sum(edges, "e", "div", ("e", weight), (target, total.where(total != 0, 1))).to(score.dtype)
+    relation = edges.relation if target == "v" else edges.alone.reversed.relation
+    heads = 1
+    for size in score.shape[1:]:
+        heads *= size
+    rows = relation._to_rows(score.reshape(relation._num_edges, heads)).to(accumulator_type(score.dtype))
+    weight = kernels.edge_softmax(rows.contiguous(), relation._row_begin, relation._sources, relation._handle,
+                                  relation._num_sources)
+    return relation._from_rows(weight).to(score.dtype).reshape(score.shape)
 
 
 def _has_kernel(tensor: Tensor) -> bool:

@@ -27,11 +27,11 @@ def edge_softmax(relation: AnyRelation | Graph, score: Any, edges: Any = None, n
     """Returns the softmax of the scores over the edges into each destination, for each head.
 
     Scores and result are [edges], [edges, heads] or [edges, …], in the order of the relation's edges, in float32,
-    bfloat16 (computed in float32) or float64. An edge of score -inf gets weight 0.
+    bfloat16 (computed in float32) or float64. An edge of score -inf gets weight 0. Has gradients of any order.
 
     Of a Graph, `edges` selects edges, as in its calls; the scores are those of these edges. With `norm_by="src"`, the
     softmax is over the edges of each source. A dict of scores by type of edges gives a dict of weights: all edges into
-    a node have one softmax. These calls have gradients of any order.
+    a node have one softmax.
     """
     checks.check_no_transform("edge_softmax")
     if norm_by not in ("dst", "src"):
@@ -49,14 +49,8 @@ def edge_softmax(relation: AnyRelation | Graph, score: Any, edges: Any = None, n
     if score.dim() == 0:
         checks.fail("edge_softmax: score has no dimensions, needs at least one: edges")
     checks.check_rows("edge_softmax", "score", score, relation._num_edges, "edge")
-    heads = 1
-    for size in score.shape[1:]:
-        heads *= size
-    rows = relation._to_rows(score.reshape(relation._num_edges, heads))
-    weight = operations.edge_softmax(
-        rows.to(checks.accumulator_type(score.dtype)).contiguous(), relation._row_begin, relation._sources,
-        relation._handle, relation._num_sources)
-    return relation._from_rows(weight).to(given_type).reshape(score.shape)
+    weight = softmax_over_rows(EdgeList.of_relation(relation), score)
+    return weight.to(given_type)
 
 
 def _softmax_of_graph(graph: Graph, score: Any, edges: Any, norm_by: str) -> Any:

@@ -127,6 +127,23 @@ def edge_sums(tensors: Sequence[Tensor], *call: Any) -> Sequence[Tensor]:
     return outputs
 
 
+def _edge_softmax_gradients(grad: Tensor, saved: Saved, constants: Constants, needed: Needed) -> Gradients:
+    _, weight = saved
+    assert weight is not None
+    if not torch.is_grad_enabled():
+        grad_score: Tensor = operations.edge_softmax_backward.default(grad, weight, *constants)
+        return (grad_score,)
+
+    # The gradient is differentiated in turn: weight * (grad - mean), with the mean of each destination.
+    def sum_of_products(other: Tensor, other_rows: int, rows_of: int, num_rows: int) -> Tensor:
+        return edge_sum(weight, other, None, None, None, *constants, OPERATORS.index("mul"), ENDS.index("e"),
+                        other_rows, rows_of, num_rows, list(weight.shape[1:]))
+
+    num_destinations = constants[0].shape[0] - 1
+    mean = sum_of_products(grad, ENDS.index("e"), ENDS.index("v"), num_destinations)
+    return (weight * grad - sum_of_products(mean, ENDS.index("v"), ENDS.index("e"), weight.shape[0]),)
+
+
 def _edge_extremum_gradients(grad: Tensor, saved: Saved, constants: Constants, needed: Needed) -> Gradients:
     left, right, _, entry = saved
     left_numbers, right_numbers, *relation, op, left_rows, right_rows, is_maximum, _, _ = constants
@@ -155,6 +172,7 @@ def _differentiate_definition(grad: Tensor, left: Tensor, right: Tensor | None, 
 
 
 edge_sum: Callable[..., Tensor] = _make_differentiable("edge_sum", 2, _edge_sum_gradients)
+edge_softmax: Callable[..., Tensor] = _make_differentiable("edge_softmax", 1, _edge_softmax_gradients)
 edge_extremum: Callable[..., Tensor] = _make_differentiable("edge_extremum", 2, _edge_extremum_gradients)
 for _name in ("edge_sum", "edge_sums", "edge_extremum", "edge_extremum_backward"):
     _library.register_fake(f"edgewise::{_name}", globals()[f"_fake_{_name}"])

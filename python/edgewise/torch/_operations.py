@@ -88,12 +88,6 @@ def _attention_weights_gradients(grad_weight: Tensor, saved: Saved, constants: C
     return *others, grad_bias if needed[2] else None
 
 
-def _edge_softmax_gradients(grad_weight: Tensor, saved: Saved, constants: Constants, needed: Needed) -> Gradients:
-    _, weight = saved
-    grad_score: Tensor = operations.edge_softmax_backward.default(grad_weight, weight, *constants)
-    return (grad_score,)
-
-
 def _aggregate_gradients(grad_out: Tensor, saved: Saved, constants: Constants, needed: Needed) -> Gradients:
     weight, value, _ = saved
     grads: Gradients = operations.aggregate_backward.default(grad_out, weight, value, *constants)
@@ -159,7 +153,6 @@ def _make_differentiable(name: str, num_inputs: int, gradients_of: GradientsOf) 
 
 attend = _make_differentiable("attend", 4, _attend_gradients)
 attention_weights = _make_differentiable("attention_weights", 3, _attention_weights_gradients)
-edge_softmax = _make_differentiable("edge_softmax", 1, _edge_softmax_gradients)
 aggregate = _make_differentiable("aggregate", 2, _aggregate_gradients)
 
 
