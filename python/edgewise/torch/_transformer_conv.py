@@ -12,9 +12,9 @@ from torch.nn import functional as F
 
 from . import _checks as checks
 from ._attend import attend, attention_weights
-from ._conv import as_edges, check_channels, edge_attributes, edge_list, join_heads, split_inputs, weighted_sum
+from ._conv import as_edges, check_channels, edge_attributes, edge_list, join_heads, split_inputs
 from ._edge_lists import EdgeList
-from ._edge_sum import edge_sum, softmax_over_rows
+from ._edge_sum import Sum, edge_sum, edge_sums, softmax_over_rows
 from ._joined import AnyRelation
 from ._relation import Relation
 
@@ -97,9 +97,9 @@ class TransformerConv(nn.Module):
                      + edge_sum(edges, "e", "mul", ("e", attribute_E1A), ("v", query_DHA), row))
         weight_EH1 = softmax_over_rows(edges, score_EH1 / math.sqrt(self.out_channels))
         kept_EH1 = F.dropout(weight_EH1, dropout)
-        sum_DHA = edge_sum(edges, "v", "mul", ("e", kept_EH1), ("e", attribute_E1A))
-        out = weighted_sum(edges, kept_EH1, value_SHC) + torch.einsum("dha,hca->dhc", sum_DHA, weight_HCA)
-        return out, weight_EH1.squeeze(-1)
+        sum_DHC, sum_DHA = edge_sums("v", [Sum(edges, "mul", ("e", kept_EH1), ("u", value_SHC)),
+                                           Sum(edges, "mul", ("e", kept_EH1), ("e", attribute_E1A))])
+        return sum_DHC + torch.einsum("dha,hca->dhc", sum_DHA, weight_HCA), weight_EH1.squeeze(-1)
 
     def _skip(self, out: Tensor, destination: Tensor) -> Tensor:
         if not self.root_weight:
