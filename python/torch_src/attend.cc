@@ -6,6 +6,7 @@
 #include "edgewise/kernels/attention/attention_plan.h"
 #include "operations.h"
 #include "relations.h"
+#include "saved_weights.h"
 
 namespace edgewise::torch_operations {
 namespace {
@@ -13,8 +14,6 @@ namespace {
 using kernels::AccumulatorType;
 using kernels::AttentionForward;
 using kernels::AttentionPlan;
-
-constexpr std::size_t kAlignment = 64;  // bytes, of AttentionForward::saved_weights
 
 /// The arguments that forward and backward share.
 struct Arguments {
@@ -80,15 +79,6 @@ AttentionForward<T> kernel_arguments(const Arguments& a, const Tensor& out, cons
       .clamp = static_cast<Accumulator>(a.clamp.value_or(std::numeric_limits<double>::infinity())),
       .dropout = {a.dropout, a.seed ? static_cast<std::uint64_t>(*data_of<std::int64_t>(*a.seed)) : 0, 0},
   };
-}
-
-/// Returns the buffer of saved weights if it fits the plan, else null: backward then computes the weights again.
-template <typename T>
-AccumulatorType<T>* saved_weights_or_null(const Tensor& saved, const AttentionPlan& plan, std::int64_t num_heads) {
-  const std::int64_t count = num_heads * plan.num_saved_weights<T>();
-  auto* data = data_of<AccumulatorType<T>>(saved);
-  const bool fits = count > 0 && saved.numel() == count && reinterpret_cast<std::uintptr_t>(data) % kAlignment == 0;
-  return fits ? data : nullptr;
 }
 
 }  // namespace

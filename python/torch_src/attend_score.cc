@@ -11,6 +11,7 @@
 #include "edgewise/kernels/score/score_inputs.h"
 #include "operations.h"
 #include "relations.h"
+#include "saved_weights.h"
 
 namespace edgewise::torch_operations {
 namespace {
@@ -208,14 +209,13 @@ T* data_if(const Tensor& gradient, bool is_needed) {
 
 }  // namespace
 
-std::tuple<Tensor, Tensor> attend_score(const Tensor& query, const Tensor& key, const Tensor& value,
-                                        const std::optional<Tensor>& edge_key, const std::optional<Tensor>& edge_value,
-                                        const std::vector<Tensor>& columns, const Tensor& row_begin,
-                                        const Tensor& sources, const Tensor& handle, const std::optional<Tensor>& seed,
-                                        const std::vector<std::int64_t>& nodes, const std::vector<double>& constants,
-                                        const std::vector<std::int64_t>& domains,
-                                        const std::vector<std::int64_t>& firsts,
-                                        const std::vector<std::int64_t>& needed, double scale, double dropout) {
+std::tuple<Tensor, Tensor, Tensor> attend_score(
+    const Tensor& query, const Tensor& key, const Tensor& value, const std::optional<Tensor>& edge_key,
+    const std::optional<Tensor>& edge_value, const std::vector<Tensor>& columns, const Tensor& row_begin,
+    const Tensor& sources, const Tensor& handle, const std::optional<Tensor>& seed,
+    const std::vector<std::int64_t>& nodes, const std::vector<double>& constants,
+    const std::vector<std::int64_t>& domains, const std::vector<std::int64_t>& firsts,
+    const std::vector<std::int64_t>& needed, double scale, double dropout, std::int64_t num_saved) {
   const ScoreCode code = {nodes, constants, domains, firsts, needed, seed, scale, dropout};
   const ScoreTensors t = contiguous_tensors(query, key, value, edge_key, edge_value, columns);
   const Relation relation = find_relation_of(t, {row_begin, sources, handle});
@@ -223,25 +223,29 @@ std::tuple<Tensor, Tensor> attend_score(const Tensor& query, const Tensor& key, 
   const BoundScore score = bind_score(t, relation, code);
   const Tensor out = allocate({query.size(0), query.size(1), value.size(2)}, query.scalar_type());
   const Tensor log_normalizer = allocate({query.size(0), query.size(1)}, accumulator_type(query));
+  const Tensor saved = allocate({num_saved * query.size(1)}, accumulator_type(query));
+  const auto& plan = relation.derive<AttentionPlan>();
   with_floating_point(kName, query, [&](auto zero) {
     using T = decltype(zero);
     const auto inputs = score_inputs<AccumulatorType<T>>(score, t.columns, {});
     AttentionForward<T> p = kernel_arguments<T>(t, code, inputs);
     p.out = data_of<T>(out);
     p.log_normalizer = data_of<AccumulatorType<T>>(log_normalizer);
-    kernels::attention_forward(p, relation.derive<AttentionPlan>());
+    p.saved_weights = saved_weights_or_null<T>(saved, plan, query.size(1));
+    kernels::attention_forward(p, plan);
   });
-  return {out, log_normalizer};
+  return {out, log_normalizer, saved};
 }
 
 std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor, std::vector<Tensor>> attend_score_backward(
     const Tensor& grad_out, const Tensor& query, const Tensor& key, const Tensor& value,
     const std::optional<Tensor>& edge_key, const std::optional<Tensor>& edge_value, const Tensor& out,
-    const Tensor& log_normalizer, const std::vector<Tensor>& columns, const Tensor& row_begin, const Tensor& sources,
-    const Tensor& handle, const std::optional<Tensor>& seed, const std::vector<std::int64_t>& nodes,
-    const std::vector<double>& constants, const std::vector<std::int64_t>& domains,
-    const std::vector<std::int64_t>& firsts, const std::vector<std::int64_t>& needed, double scale, double dropout,
-    bool needs_edge_key_gradient, bool needs_edge_value_gradient) {
+    const Tensor& log_normalizer, const Tensor& saved_weights, const std::vector<Tensor>& columns,
+    const Tensor& row_begin, const Tensor& sources, const Tensor& handle, const std::optional<Tensor>& seed,
+    const std::vector<std::int64_t>& nodes, const std::vector<double>& constants,
+    const std::vector<std::int64_t>& domains, const std::vector<std::int64_t>& firsts,
+    const std::vector<std::int64_t>& needed, double scale, double dropout, bool needs_edge_key_gradient,
+    bool needs_edge_value_gradient) {
   const ScoreCode code = {nodes, constants, domains, firsts, needed, seed, scale, dropout};
   const ScoreTensors t = contiguous_tensors(query, key, value, edge_key, edge_value, columns);
   const Relation relation = find_relation_of(t, {row_begin, sources, handle});
@@ -255,6 +259,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor, std::vector<Tensor>> attend_s
   check_type(kName, "the gradient", grad, query.scalar_type());
   check_type(kName, "out", out_contiguous, query.scalar_type());
   check_type(kName, "log_normalizer", normalizer, accumulator_type(query));
+  check_type(kName, "saved_weights", saved_weights, accumulator_type(query));
 
   const BoundScore score = bind_score(t, relation, code);
   const Tensor grad_query = allocate_like(t.query);
@@ -283,7 +288,9 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor, std::vector<Tensor>> attend_s
     p.grad_value = data_of<T>(grad_value);
     p.grad_edge_key = data_if<T>(grad_edge_key, needs_edge_key_gradient && t.edge_key);
     p.grad_edge_value = data_if<T>(grad_edge_value, needs_edge_value_gradient && t.edge_value);
-    kernels::attention_backward(p, relation.derive<AttentionPlan>());
+    const auto& plan = relation.derive<AttentionPlan>();
+    p.forward.saved_weights = saved_weights_or_null<T>(saved_weights, plan, query.size(1));
+    kernels::attention_backward(p, plan);
   });
   return {grad_query, grad_key, grad_value, grad_edge_key, grad_edge_value, grad_columns};
 }

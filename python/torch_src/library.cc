@@ -18,11 +18,12 @@ STABLE_TORCH_LIBRARY(edgewise, library) {
   library.def(
       "attend_score(Tensor query, Tensor key, Tensor value, Tensor? edge_key, Tensor? edge_value, Tensor[] columns, "
       "Tensor row_begin, Tensor sources, Tensor handle, Tensor? seed, int[] nodes, float[] constants, int[] domains, "
-      "int[] firsts, int[] needed, float scale, float dropout) -> (Tensor, Tensor)");
+      "int[] firsts, int[] needed, float scale, float dropout, SymInt num_saved) -> (Tensor, Tensor, Tensor)");
   library.def(
       "attend_score_backward(Tensor grad_out, Tensor query, Tensor key, Tensor value, Tensor? edge_key, "
-      "Tensor? edge_value, Tensor out, Tensor log_normalizer, Tensor[] columns, Tensor row_begin, Tensor sources, "
-      "Tensor handle, Tensor? seed, int[] nodes, float[] constants, int[] domains, int[] firsts, int[] needed, "
+      "Tensor? edge_value, Tensor out, Tensor log_normalizer, Tensor saved_weights, Tensor[] columns, "
+      "Tensor row_begin, Tensor sources, Tensor handle, Tensor? seed, int[] nodes, float[] constants, int[] domains, "
+      "int[] firsts, int[] needed, "
       "float scale, float dropout, bool needs_edge_key_gradient, bool needs_edge_value_gradient) -> "
       "(Tensor, Tensor, Tensor, Tensor, Tensor, Tensor[])");
   library.def(

@@ -31,31 +31,31 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> attend_backward(const Tensor& grad_ou
                                                            double scale, std::optional<double> clamp, double dropout,
                                                            bool needs_bias_gradient);
 
-/// Returns out [D, H, V] and the logarithms of the normalizers [D, H] of attention with keys [E, H, K] and values
-/// [E, H, V] of edges, and with a score function (kernels/score/score_program.h, compile_score_code), unless `nodes` is
-/// empty. `columns` have the type of sums: [E, 1] or [E, H] for edges, else [1, padding + n + padding] or [H, …], with
-/// kernels::kScorePadding numbers as padding. `domains` (a ScoreDomain), `firsts` (of distances: the smallest
-/// source - destination) and `needed` (whether there is a gradient, which needs all heads except for edges) have a
-/// number for each column.
-std::tuple<Tensor, Tensor> attend_score(const Tensor& query, const Tensor& key, const Tensor& value,
-                                        const std::optional<Tensor>& edge_key, const std::optional<Tensor>& edge_value,
-                                        const std::vector<Tensor>& columns, const Tensor& row_begin,
-                                        const Tensor& sources, const Tensor& handle, const std::optional<Tensor>& seed,
-                                        const std::vector<std::int64_t>& nodes, const std::vector<double>& constants,
-                                        const std::vector<std::int64_t>& domains,
-                                        const std::vector<std::int64_t>& firsts,
-                                        const std::vector<std::int64_t>& needed, double scale, double dropout);
+/// Returns out [D, H, V], the logarithms of the normalizers [D, H] and what attend() saves, of attention with keys
+/// [E, H, K] and values [E, H, V] of edges, and with a score function (kernels/score/score_program.h,
+/// compile_score_code), unless `nodes` is empty. `columns` have the type of sums: [E, 1] or [E, H] for edges, else [1,
+/// padding + n + padding] or [H, …], with kernels::kScorePadding numbers as padding. `domains` (a ScoreDomain),
+/// `firsts` (of distances: the smallest source - destination) and `needed` (whether there is a gradient, which needs
+/// all heads except for edges) have a number for each column.
+std::tuple<Tensor, Tensor, Tensor> attend_score(
+    const Tensor& query, const Tensor& key, const Tensor& value, const std::optional<Tensor>& edge_key,
+    const std::optional<Tensor>& edge_value, const std::vector<Tensor>& columns, const Tensor& row_begin,
+    const Tensor& sources, const Tensor& handle, const std::optional<Tensor>& seed,
+    const std::vector<std::int64_t>& nodes, const std::vector<double>& constants,
+    const std::vector<std::int64_t>& domains, const std::vector<std::int64_t>& firsts,
+    const std::vector<std::int64_t>& needed, double scale, double dropout, std::int64_t num_saved);
 
 /// Returns the gradients of query, key, value, edge_key, edge_value and columns: of columns of edges in the shape of
 /// the column, of others [H, n].
 std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor, std::vector<Tensor>> attend_score_backward(
     const Tensor& grad_out, const Tensor& query, const Tensor& key, const Tensor& value,
     const std::optional<Tensor>& edge_key, const std::optional<Tensor>& edge_value, const Tensor& out,
-    const Tensor& log_normalizer, const std::vector<Tensor>& columns, const Tensor& row_begin, const Tensor& sources,
-    const Tensor& handle, const std::optional<Tensor>& seed, const std::vector<std::int64_t>& nodes,
-    const std::vector<double>& constants, const std::vector<std::int64_t>& domains,
-    const std::vector<std::int64_t>& firsts, const std::vector<std::int64_t>& needed, double scale, double dropout,
-    bool needs_edge_key_gradient, bool needs_edge_value_gradient);
+    const Tensor& log_normalizer, const Tensor& saved_weights, const std::vector<Tensor>& columns,
+    const Tensor& row_begin, const Tensor& sources, const Tensor& handle, const std::optional<Tensor>& seed,
+    const std::vector<std::int64_t>& nodes, const std::vector<double>& constants,
+    const std::vector<std::int64_t>& domains, const std::vector<std::int64_t>& firsts,
+    const std::vector<std::int64_t>& needed, double scale, double dropout, bool needs_edge_key_gradient,
+    bool needs_edge_value_gradient);
 
 /// Returns the weights [E, H] of `num_edges` edges of attention with keys of edges and a score function, without
 /// gradients.

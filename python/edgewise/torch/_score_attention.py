@@ -40,6 +40,7 @@ class _Call(NamedTuple):
     seed: Tensor | None
     scale: float
     dropout: float
+    num_saved: int  # weights that forward saves for backward, for each head
 
 
 def score_weights(relation: Relation, inputs: Inputs, scale: float, score: ScoreFunction | None) -> Tensor:
@@ -48,8 +49,7 @@ def score_weights(relation: Relation, inputs: Inputs, scale: float, score: Score
     query_DHK, key_SHK, _, edge_key_EHK, _ = inputs
     if not torch.compiler.is_compiling():
         program, columns = _compile(edges, query_DHK, score)
-        tensors = [tensor for tensor in (*inputs, *columns) if tensor is not None]
-        if not torch.is_grad_enabled() or not any(tensor.requires_grad for tensor in tensors):
+        if not _needs_gradient(*inputs, *columns):
             return relation._from_rows(operations.attention_weights_score.default(
                 query_DHK, key_SHK, None if edge_key_EHK is None else relation._to_rows(edge_key_EHK),
                 _lay_out_all(program, columns), relation._row_begin, relation._sources, relation._handle,
@@ -65,9 +65,17 @@ def attend_with_score(relation: Relation, inputs: Inputs, scale: float, score: S
     program, columns = _compile(edges, inputs.query_DHK, score)
     of_edges = [None if tensor is None else relation._to_rows(tensor) for tensor in inputs[3:]]
     seed = torch.randint(2**63 - 1, (1,), dtype=torch.int64) if dropout > 0 else None
+    # The kernels that have vectors of edges, and those of float64, save nothing.
+    saves_weights = (all(tensor is None for tensor in of_edges) and inputs.query_DHK.dtype != torch.float64
+                     and _needs_gradient(*inputs, *columns))
+    call = _Call(edges, program, seed, scale, dropout, relation._num_saved if saves_weights else 0)
     apply: Any = _AttendScore.apply
-    out: Tensor = apply(_Call(edges, program, seed, scale, dropout), *inputs[:3], *of_edges, *columns)
+    out: Tensor = apply(call, *inputs[:3], *of_edges, *columns)
     return out
+
+
+def _needs_gradient(*tensors: Tensor | None) -> bool:
+    return torch.is_grad_enabled() and any(tensor is not None and tensor.requires_grad for tensor in tensors)
 
 
 def _compile(edges: EdgeList, query_DHK: Tensor, score: ScoreFunction | None) -> tuple[Program, list[Tensor]]:
@@ -113,28 +121,28 @@ class _AttendScore(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, call: _Call, query: Tensor, key: Tensor, value: Tensor, edge_key: Tensor | None,
                 edge_value: Tensor | None, *columns: Tensor) -> Tensor:
-        edges, program, seed, scale, dropout = call
+        edges, program, seed, scale, dropout, num_saved = call
         laid_out = _lay_out_all(program, columns)
         needed = [int(is_needed) for is_needed in ctx.needs_input_grad[6:]]
         relation = edges.relation
         constants = (relation._row_begin, relation._sources, relation._handle, seed, program.nodes, program.constants,
                      program.domains, program.firsts, needed, scale, dropout)
-        out, log_normalizer = operations.attend_score.default(query, key, value, edge_key, edge_value, laid_out,
-                                                              *constants)
-        ctx.save_for_backward(query, key, value, edge_key, edge_value, out, log_normalizer, *columns)
+        out, *others = operations.attend_score.default(query, key, value, edge_key, edge_value, laid_out, *constants,
+                                                       num_saved)
+        ctx.save_for_backward(query, key, value, edge_key, edge_value, out, *others, *columns)
         ctx.call, ctx.laid_out, ctx.constants = call, laid_out, constants
         result: Tensor = out
         return result
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        *inputs, out, log_normalizer = ctx.saved_tensors[:7]
-        columns = ctx.saved_tensors[7:]
+        *inputs, out, log_normalizer, saved_weights = ctx.saved_tensors[:8]
+        columns = ctx.saved_tensors[8:]
         if torch.is_grad_enabled():  # the gradient is differentiated in turn, which the definition can
             return _AttendScore._differentiate_definition(ctx, grad, Inputs(*inputs), columns)
         needed = ctx.needs_input_grad
         *grads, grad_columns = operations.attend_score_backward.default(
-            grad, *inputs, out, log_normalizer, ctx.laid_out, *ctx.constants, needed[4], needed[5])
+            grad, *inputs, out, log_normalizer, saved_weights, ctx.laid_out, *ctx.constants, needed[4], needed[5])
         by_column = [_gradient(domain, grad_column) if is_needed else None
                      for domain, grad_column, is_needed in zip(ctx.call.program.domains, grad_columns, needed[6:])]
         return None, *(each if is_needed else None for each, is_needed in zip(grads, needed[1:6])), *by_column
@@ -142,7 +150,7 @@ class _AttendScore(torch.autograd.Function):
     @staticmethod
     def _differentiate_definition(ctx: Any, grad: Tensor, inputs: Inputs, columns: Sequence[Tensor]
                                   ) -> tuple[Tensor | None, ...]:
-        edges, program, _, scale, dropout = ctx.call
+        edges, program, _, scale, dropout, _ = ctx.call
         if dropout > 0:
             fail("attend: a second derivative is asked for (create_graph) with dropout, needs dropout 0")
         with torch.enable_grad():
