@@ -160,6 +160,20 @@ TEST(ScoreProgram, NeedsNoProductBackwardIfTheScoreOnlyAddsToIt) {
   EXPECT_TRUE(graph.compile(graph.apply(ScoreOp::kTanh, sum), {true}).backward_reads_product);
 }
 
+TEST(ScoreProgram, StoresNothingBeforeItReadsTheGradient) {
+  ScoreGraph graph;
+  const Node zero = graph.constant(0);  // the gradient of the product, too
+  const Node relu = graph.apply(ScoreOp::kSelectLess, zero, graph.column(0), graph.column(0), zero);
+  const ScoreProgram program = graph.compile(relu, {true});
+
+  bool has_gradient = false;
+  for (const ScoreInstruction& instruction : program.backward.instructions) {
+    if (instruction.op == ScoreOp::kGradient) has_gradient = true;
+    if (instruction.op == ScoreOp::kStore) EXPECT_TRUE(has_gradient);
+  }
+  EXPECT_TRUE(has_gradient);
+}
+
 TEST(ScoreProgram, MayBeAConstant) {
   ScoreGraph graph;
   const ScoreProgram program = graph.compile(graph.constant(3), {});

@@ -145,6 +145,18 @@ def test_score_functions_have_second_derivatives(name):
 
 
 @pytest.mark.parametrize("relation", RELATIONS.values(), ids=RELATIONS)
+def test_gradients_in_float32_are_those_in_float64(relation):
+    relation = relation()
+    for name, (score, _, tensors) in cases(relation).items():
+        by_type = []
+        for dtype in (torch.float32, torch.float64):
+            leaves = [*inputs(), *tensors]
+            out = attend(relation, *(each.to(dtype) for each in leaves[:3]), score=score)
+            by_type.append(torch.autograd.grad(out.double().square().sum(), leaves))
+        assert all(torch.allclose(a, b, atol=1e-5) for a, b in zip(*by_type)), name
+
+
+@pytest.mark.parametrize("relation", RELATIONS.values(), ids=RELATIONS)
 def test_weights_without_gradients_are_those_with_gradients(relation):
     relation = relation()
     query, key, _ = inputs()

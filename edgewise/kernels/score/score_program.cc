@@ -297,8 +297,11 @@ ScoreList ScoreGraph::schedule(const std::vector<Output>& outputs, Node result) 
   std::vector<bool> is_needed(end);
   if (result >= 0) is_needed[result] = true;
   std::vector<std::vector<const Output*>> outputs_behind(end);
+  // The memory of the product's gradient is that of the score's: nothing is stored before the latter is read.
+  const auto gradient = std::ranges::find(nodes_, ScoreOp::kGradient, &NodeData::op);
+  const Node first_store = gradient == nodes_.end() ? 0 : static_cast<Node>(gradient - nodes_.begin());
   for (const Output& output : outputs) {
-    Node last = 0;
+    Node last = first_store;
     for (int i = 0; i < num_arguments(output.op); ++i) {
       is_needed[output.arguments[i]] = true;
       last = std::max(last, output.arguments[i]);
