@@ -169,7 +169,7 @@ TEST(ScoreProgram, StoresNothingBeforeItReadsTheGradient) {
   bool has_gradient = false;
   for (const ScoreInstruction& instruction : program.backward.instructions) {
     if (instruction.op == ScoreOp::kGradient) has_gradient = true;
-    if (instruction.op == ScoreOp::kStore) EXPECT_TRUE(has_gradient);
+    EXPECT_TRUE(instruction.op != ScoreOp::kStore || has_gradient);
   }
   EXPECT_TRUE(has_gradient);
 }
