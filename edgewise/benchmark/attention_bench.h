@@ -5,36 +5,12 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
-#include "edgewise/base/config/fields.h"
-#include "edgewise/graph/relation.h"
+#include "edgewise/benchmark/attention_workload.h"
 #include "edgewise/nn/module.h"
 
 namespace edgewise {
-
-/// The relations that attention is timed on; bench/peers/attention_cases.py has the same cases, except
-/// those of long sequences, which are for GPUs.
-enum class AttentionCase {
-  kSentences,   // 128 sentences of 6 to 28 tokens; a token attends to its sentence
-  kCausal,      // the sentences of kSentences; a token attends to itself and earlier tokens
-  kSmall,       // the relation of kSentences, with 4 heads of size 32
-  kWindow,      // 4096 nodes; a node attends to up to 128 nodes before it and 128 after it
-  kRandom,      // 8192 nodes; a node attends to 32 nodes drawn from all
-  kLong,        // 8 sequences of 2048 tokens; a token attends to its sequence
-  kLongCausal,  // the sequences of kLong; a token attends to itself and earlier tokens
-};
-
-inline constexpr auto enum_names(AttentionCase) {
-  return names_in_order<AttentionCase>("sentences", "causal", "small", "window", "random", "long", "long-causal");
-}
-
-struct AttentionWorkload {
-  Relation relation;  // between nodes of one set
-  std::int64_t heads = 8;
-  std::int64_t head_size = 64;
-};
-
-AttentionWorkload make_attention_workload(AttentionCase which);
 
 struct AttentionBenchOptions {
   AttentionCase which = AttentionCase::kSentences;
@@ -62,8 +38,8 @@ struct AttentionBench {
 };
 
 /// Throws std::runtime_error when the difference from fp64 is too large for the precision, because the time of a wrong
-/// result is worthless.
-void check_difference(double difference, Precision precision);
+/// result is worthless. The text begins with `what`.
+void check_difference(double difference, Precision precision, std::string_view what = "bench attention: attend");
 
 /// Times attend() and its backward pass on random queries, keys and values, after comparing their results with those of
 /// the CPU in fp64. On a GPU, a repetition is 20 calls, so that the GPU does not wait for the calling thread.

@@ -77,6 +77,7 @@ void add_picture(CLI::App& program);
 // Subcommands of `edgewise bench`.
 void add_bench_train(CLI::App& bench);
 void add_bench_attention(CLI::App& bench);
+void add_bench_message(CLI::App& bench);
 void add_bench_decode(CLI::App& bench);
 
 }  // namespace edgewise
