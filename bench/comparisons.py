@@ -19,8 +19,8 @@ TIMEOUT_S = 600
 
 @dataclasses.dataclass
 class Comparison:
-    """Two commands, the figure that both print, and the target of their ratio. `more`: a larger figure is better.
-    `at_most`: the ratio, ours divided by the peer's, must not exceed the target."""
+    """Two commands, the figure that both print, and the target of their ratio. `ours_figure`: our name of the figure, if
+    the peer's has another one. `more`: a larger figure is better. `at_most`: the ratio, ours divided by the peer's, must not exceed the target."""
     name: str
     peer: str
     ours_command: list
@@ -30,6 +30,7 @@ class Comparison:
     target: float = None
     more: bool = True
     at_most: bool = False
+    ours_figure: str = None
 
     def ratio(self, ours, peer):
         return ours / peer if self.more or self.at_most else peer / ours
@@ -88,12 +89,12 @@ def readable(command):
     return " ".join(pathlib.Path(word).name if "/" in word else word for word in command)
 
 
-def median_of(results, comparison):
+def median_of(results, figure, scale):
     """Returns the median figure, or as text the reason of the first failure."""
     failures = [result["failed"] for result in results if "failed" in result]
     if failures:
         return f"failed: {failures[0]}"
-    return statistics.median(result[comparison.figure] for result in results) * comparison.scale
+    return statistics.median(result[figure] for result in results) * scale
 
 
 def digits(value):
@@ -107,8 +108,9 @@ def target_text(comparison):
 
 
 def row(comparison, results):
-    ours = median_of(results[tuple(comparison.ours_command)], comparison)
-    peer = median_of(results[tuple(comparison.peer_command)], comparison)
+    ours = median_of(results[tuple(comparison.ours_command)], comparison.ours_figure or comparison.figure,
+                     comparison.scale)
+    peer = median_of(results[tuple(comparison.peer_command)], comparison.figure, comparison.scale)
     ratio = met = ""
     if not isinstance(ours, str) and not isinstance(peer, str):
         value = comparison.ratio(ours, peer)

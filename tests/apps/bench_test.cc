@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <string>
+#include <vector>
 
 #include "edgewise/base/error.h"
 #include "edgewise/benchmark/attention_bench.h"
+#include "edgewise/benchmark/message_ways.h"
+#include "edgewise/benchmark/timing.h"
 #include "edgewise/benchmark/training_bench.h"
 #include "tests/apps/program.h"
 
@@ -187,6 +192,72 @@ TEST_F(BenchProgram, MeasuresAttentionInBf16AndPrintsText) {
   EXPECT_THAT(output, testing::HasSubstr("forward and backward"));
 }
 
+TEST_F(BenchProgram, MeasuresWaysOfMessagePassing) {
+  const auto bench = nlohmann::json::parse(run_well(
+      {"bench", "message", "--way", "built-in", "--heads", "2", "--head-size", "8", "--repetitions", "1", "--json"}));
+
+  EXPECT_EQ(bench["case"], "sentences");
+  EXPECT_EQ(bench["nodes"], 2267);
+  EXPECT_EQ(bench["edges"], 45685);
+  EXPECT_EQ(bench["heads"], 2);
+  EXPECT_EQ(bench["head_size"], 8);
+  EXPECT_GT(bench["memory_gb_per_second"], 0);
+  for (const std::string pass : {"built_in_forward", "built_in_total"}) {
+    EXPECT_GT(bench[pass + "_ms"], 0);
+    EXPECT_GT(bench[pass + "_limit_ms"], 0);
+    EXPECT_FALSE(bench.contains(pass + "_row_gb_per_second"));
+  }
+  EXPECT_GE(bench["built_in_extra_memory_bytes"], 0);
+  EXPECT_LT(bench["built_in_difference"], 1e-4);
+  EXPECT_FALSE(bench.contains("attend_total_ms"));
+}
+
+TEST_F(BenchProgram, MeasuresScoreFunctionsBesideAttend) {
+  for (const std::string way : {"soft-cap", "alibi", "table"}) {
+    std::string name = way;
+    std::ranges::replace(name, '-', '_');
+    const auto bench = nlohmann::json::parse(run_well(
+        {"bench", "message", "--way", way, "--heads", "2", "--head-size", "8", "--repetitions", "1", "--json"}));
+    EXPECT_NEAR(bench[name + "_over_attend_total"].get<double>() * bench["attend_total_ms"].get<double>(),
+                bench[name + "_total_ms"].get<double>(), 1e-6);
+    EXPECT_EQ(bench["attend_over_attend_total"], 1);
+  }
+}
+
+TEST_F(BenchProgram, MeasuresFunctionsOfTheUserAndPrintsText) {
+  for (const std::string way : {"tutorial", "functions"}) {
+    const std::string output =
+        run_well({"bench", "message", "--way", way, "--heads", "1", "--head-size", "8", "--repetitions", "1"});
+    EXPECT_THAT(output, testing::StartsWith("sentences: 2267 nodes, 45685 edges, 1 heads of 8; fp32"));
+    EXPECT_THAT(output, testing::HasSubstr(way));
+    EXPECT_THAT(output, testing::HasSubstr("this machine copies memory at"));
+  }
+}
+
+TEST_F(BenchProgram, MeasuresTrainingOfTheCopyTask) {
+  const std::vector<std::string> command = {"bench",         "message", "--case",      "copy-task",
+                                            "--repetitions", "5",       "--head-size", "16"};
+  const auto bench = nlohmann::json::parse(run_well([&] {
+    std::vector<std::string> json = command;
+    json.push_back("--json");
+    return json;
+  }()));
+
+  EXPECT_EQ(bench["output_tokens"], 128 * 10);
+  for (const std::string way : {"messages", "fused"}) {
+    EXPECT_NEAR(bench[way + "_output_tokens_per_second"].get<double>() * bench[way + "_ms"].get<double>(), 1e3 * 1280,
+                1e-6);
+    EXPECT_LT(bench[way + "_last_loss"], bench[way + "_first_loss"]);
+  }
+  EXPECT_THAT(run_well(command), testing::HasSubstr("output tokens/s"));
+}
+
+TEST_F(BenchProgram, RefusesAWayThatACaseLacks) {
+  expect_refused({"bench", "message", "--way", "dot"},
+                 "bench message: --way is dot, needs one of built-in, tutorial, functions, attend, soft-cap, alibi, "
+                 "table with --case sentences");
+}
+
 TEST(CheckDifference, ThrowsForADifferenceTooLargeForThePrecision) {
   EXPECT_NO_THROW(check_difference(9e-5, Precision::kFp32));
   EXPECT_NO_THROW(check_difference(1e-2, Precision::kBf16));
@@ -203,6 +274,23 @@ TEST(AttentionWorkload, HasTheEdgesOfItsCase) {
   EXPECT_EQ(make_attention_workload(AttentionCase::kCausal).relation.num_edges(), (45685 + 2267) / 2);
   EXPECT_EQ(make_attention_workload(AttentionCase::kWindow).relation.num_edges(), 4096 * 257 - 128 * 129);
   EXPECT_EQ(make_attention_workload(AttentionCase::kRandom).relation.num_edges(), 8192 * 32);
+}
+
+TEST(PowerLaw, HasNodesOfVeryDifferentDegrees) {
+  const Relation relation = power_law(1000, 20'000);
+  EXPECT_EQ(relation.num_edges(), 20'000);
+  // Node 0 has ln(2) / ln(1001) of the edges in the mean.
+  const auto in_degree = std::ranges::count(relation.edges().destinations, 0);
+  EXPECT_NEAR(static_cast<double>(in_degree), 20'000 * std::log(2) / std::log(1001), 200);
+}
+
+TEST(TimeInTurns, RepeatsEachCall) {
+  int calls = 0;
+  std::vector<TimedCall> timed = {{[&] { ++calls; }}, {[] {}}};
+  time_in_turns(timed, /*repetitions=*/6);
+  EXPECT_EQ(timed[0].seconds.size(), 6u);
+  EXPECT_EQ(timed[1].seconds.size(), 6u);
+  EXPECT_GT(calls, 6);  // with those of the warm-up
 }
 
 TEST(LossTrend, HasTheMeansOfTheFirstAndLastQuarter) {
