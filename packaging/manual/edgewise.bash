@@ -8,7 +8,7 @@ _edgewise() {
   fi
   for ((i = 1; i < COMP_CWORD; ++i)); do
     case "$path ${COMP_WORDS[i]}" in
-      " train" | " translate" | " serve" | " vocab" | " average" | " quantise" | " import" | " export" | " compare" | " score" | " score-pairs" | " inspect" | " doctor" | " picture" | " picture attention" | " picture report" | " picture graph" | " picture graph complete" | " picture graph causal" | " picture graph window" | " picture graph strided" | " picture graph block" | " picture graph random" | " picture graph pairs" | " picture graph beam" | " picture training" | " picture halting" | " picture positions" | " bench" | " bench train" | " bench attention" | " bench decode") path+=" ${COMP_WORDS[i]}" ;;
+      " train" | " translate" | " serve" | " vocab" | " average" | " quantise" | " import" | " export" | " compare" | " score" | " score-pairs" | " inspect" | " doctor" | " picture" | " picture attention" | " picture report" | " picture graph" | " picture graph complete" | " picture graph causal" | " picture graph window" | " picture graph strided" | " picture graph block" | " picture graph random" | " picture graph pairs" | " picture graph beam" | " picture training" | " picture halting" | " picture positions" | " bench" | " bench train" | " bench attention" | " bench message" | " bench decode") path+=" ${COMP_WORDS[i]}" ;;
     esac
   done
   COMPREPLY=()
@@ -148,6 +148,12 @@ _edgewise() {
     " bench attention:--precision") mapfile -t COMPREPLY < <(compgen -W "fp32 bf16" -- "$word"); return ;;
     " bench attention:--repetitions") return ;;
     " bench attention:--threads") return ;;
+    " bench message:--case") mapfile -t COMPREPLY < <(compgen -W "sentences window random power-law copy-task" -- "$word"); return ;;
+    " bench message:--way") mapfile -t COMPREPLY < <(compgen -W "built-in tutorial functions attend soft-cap alibi table sum mean max dot messages fused" -- "$word"); return ;;
+    " bench message:--heads") return ;;
+    " bench message:--head-size") return ;;
+    " bench message:--repetitions") return ;;
+    " bench message:--threads") return ;;
     " bench decode:--size") mapfile -t COMPREPLY < <(compgen -W "tiny small base big" -- "$word"); return ;;
     " bench decode:--model") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
     " bench decode:--device") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
@@ -195,6 +201,7 @@ _edgewise() {
     " bench") names="-h --help" ;;
     " bench train") names="-h --help --size --precision --input --output --tokens --steps --warmup --profile --json --device --threads" ;;
     " bench attention") names="-h --help --case --device --precision --repetitions --json --threads" ;;
+    " bench message") names="-h --help --case --way --heads --head-size --repetitions --json --threads" ;;
     " bench decode") names="-h --help --size --model --device --precision --beam --batch --input --sentences --output-length --min-seconds --workers --profile --json --threads" ;;
   esac
   if [[ $word == -* ]]; then
@@ -205,7 +212,7 @@ _edgewise() {
     "") mapfile -t COMPREPLY < <(compgen -W "train translate serve vocab average quantise import export compare score score-pairs inspect doctor picture bench" -- "$word") ;;
     " picture") mapfile -t COMPREPLY < <(compgen -W "attention report graph training halting positions" -- "$word") ;;
     " picture graph") mapfile -t COMPREPLY < <(compgen -W "complete causal window strided block random pairs beam" -- "$word") ;;
-    " bench") mapfile -t COMPREPLY < <(compgen -W "train attention decode" -- "$word") ;;
+    " bench") mapfile -t COMPREPLY < <(compgen -W "train attention message decode" -- "$word") ;;
     *)
       compopt -o filenames
       mapfile -t COMPREPLY < <(compgen -f -- "$word")

@@ -3,7 +3,7 @@ function __fish_edgewise_at --description 'Whether the command line has these su
   set -l path
   for word in (commandline -opc)[2..]
     switch "$path $word"
-      case ' train' ' translate' ' serve' ' vocab' ' average' ' quantise' ' import' ' export' ' compare' ' score' ' score-pairs' ' inspect' ' doctor' ' picture' ' picture attention' ' picture report' ' picture graph' ' picture graph complete' ' picture graph causal' ' picture graph window' ' picture graph strided' ' picture graph block' ' picture graph random' ' picture graph pairs' ' picture graph beam' ' picture training' ' picture halting' ' picture positions' ' bench' ' bench train' ' bench attention' ' bench decode'
+      case ' train' ' translate' ' serve' ' vocab' ' average' ' quantise' ' import' ' export' ' compare' ' score' ' score-pairs' ' inspect' ' doctor' ' picture' ' picture attention' ' picture report' ' picture graph' ' picture graph complete' ' picture graph causal' ' picture graph window' ' picture graph strided' ' picture graph block' ' picture graph random' ' picture graph pairs' ' picture graph beam' ' picture training' ' picture halting' ' picture positions' ' bench' ' bench train' ' bench attention' ' bench message' ' bench decode'
         set path "$path $word"
     end
   end
@@ -210,7 +210,7 @@ complete -c edgewise -n '__fish_edgewise_at " picture positions"' -s o -l out -r
 complete -c edgewise -n '__fish_edgewise_at " picture positions"' -l positions -x -d 'the number of positions'
 complete -c edgewise -n '__fish_edgewise_at " picture positions"' -l size -x -d 'the dimensions of a vector'
 complete -c edgewise -n '__fish_edgewise_at " picture positions"' -l dimensions -x -d 'the dimensions to draw as curves, separated by commas'
-complete -c edgewise -n '__fish_edgewise_at ""' -f -a bench -d 'Measure the speed of training, attention and decoding on this machine'
+complete -c edgewise -n '__fish_edgewise_at ""' -f -a bench -d 'Measure the speed of training, attention, message passing and decoding on this machine'
 complete -c edgewise -n '__fish_edgewise_at " bench"' -s h -l help -d 'Print this help message and exit'
 complete -c edgewise -n '__fish_edgewise_at " bench"' -f -a train -d 'Time training steps, for sentence pairs with the lengths of a corpus'
 complete -c edgewise -n '__fish_edgewise_at " bench train"' -s h -l help -d 'Print this help message and exit'
@@ -233,6 +233,15 @@ complete -c edgewise -n '__fish_edgewise_at " bench attention"' -l precision -x 
 complete -c edgewise -n '__fish_edgewise_at " bench attention"' -l repetitions -x -d 'the number of timed repetitions, whose median is printed, with --json also the mean'
 complete -c edgewise -n '__fish_edgewise_at " bench attention"' -l json -d 'print the result as one line of JSON'
 complete -c edgewise -n '__fish_edgewise_at " bench attention"' -l threads -x -d 'the number of threads'
+complete -c edgewise -n '__fish_edgewise_at " bench"' -f -a message -d 'Time message passing beside attention, operation by operation, and in training'
+complete -c edgewise -n '__fish_edgewise_at " bench message"' -s h -l help -d 'Print this help message and exit'
+complete -c edgewise -n '__fish_edgewise_at " bench message"' -l case -x -a 'sentences window random power-law copy-task' -d 'attention over sentences (default), window or random'
+complete -c edgewise -n '__fish_edgewise_at " bench message"' -l way -x -a 'built-in tutorial functions attend soft-cap alibi table sum mean max dot messages fused' -d 'measure only this way, a score function beside attend'
+complete -c edgewise -n '__fish_edgewise_at " bench message"' -l heads -x -d 'the number of heads'
+complete -c edgewise -n '__fish_edgewise_at " bench message"' -l head-size -x -d 'the size of a head'
+complete -c edgewise -n '__fish_edgewise_at " bench message"' -l repetitions -x -d 'the number of timed repetitions, whose median is printed'
+complete -c edgewise -n '__fish_edgewise_at " bench message"' -l json -d 'print the result as one line of JSON'
+complete -c edgewise -n '__fish_edgewise_at " bench message"' -l threads -x -d 'the number of threads'
 complete -c edgewise -n '__fish_edgewise_at " bench"' -f -a decode -d 'Time decoding by the runtime, for sentences with the lengths of a corpus'
 complete -c edgewise -n '__fish_edgewise_at " bench decode"' -s h -l help -d 'Print this help message and exit'
 complete -c edgewise -n '__fish_edgewise_at " bench decode"' -l size -x -a 'tiny small base big' -d 'the size of a random model: tiny (default), small, base or big'

@@ -26,7 +26,7 @@ _edgewise() {
         'inspect:Show the contents of a run, a model, a tensor file or a config'
         'doctor:Describe this machine and what will be used of it, and test it'
         'picture:Draw models, graphs and runs\: attention, ponder steps, curves'
-        'bench:Measure the speed of training, attention and decoding on this machine'
+        'bench:Measure the speed of training, attention, message passing and decoding on this machine'
       )
       _describe subcommand subcommands
       ;;
@@ -433,6 +433,7 @@ _edgewise_bench() {
       local -a subcommands=(
         'train:Time training steps, for sentence pairs with the lengths of a corpus'
         'attention:Time attention and its backward pass over a relation'
+        'message:Time message passing beside attention, operation by operation, and in training'
         'decode:Time decoding by the runtime, for sentences with the lengths of a corpus'
       )
       _describe subcommand subcommands
@@ -441,6 +442,7 @@ _edgewise_bench() {
       case $line[1] in
         train) _edgewise_bench_train ;;
         attention) _edgewise_bench_attention ;;
+        message) _edgewise_bench_message ;;
         decode) _edgewise_bench_decode ;;
       esac
       ;;
@@ -470,6 +472,18 @@ _edgewise_bench_attention() {
     '(--device)--device=[where to compute\: cpu (default)]:TEXT:_files' \
     '(--precision)--precision=[the number format of the tensors\: fp32 (default) or bf16]:ENUM:(fp32 bf16)' \
     '(--repetitions)--repetitions=[the number of timed repetitions, whose median is printed, with --json also the mean]:NUMBER:' \
+    '(--json)--json[print the result as one line of JSON]' \
+    '(--threads)--threads=[the number of threads]:NUMBER:'
+}
+_edgewise_bench_message() {
+  _arguments -s \
+    '(-h --help)-h[Print this help message and exit]' \
+    '(-h --help)--help[Print this help message and exit]' \
+    '(--case)--case=[attention over sentences (default), window or random]:ENUM:(sentences window random power-law copy-task)' \
+    '(--way)--way=[measure only this way, a score function beside attend]:ENUM:(built-in tutorial functions attend soft-cap alibi table sum mean max dot messages fused)' \
+    '(--heads)--heads=[the number of heads]:NUMBER:' \
+    '(--head-size)--head-size=[the size of a head]:NUMBER:' \
+    '(--repetitions)--repetitions=[the number of timed repetitions, whose median is printed]:NUMBER:' \
     '(--json)--json[print the result as one line of JSON]' \
     '(--threads)--threads=[the number of threads]:NUMBER:'
 }
