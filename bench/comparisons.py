@@ -20,7 +20,8 @@ TIMEOUT_S = 600
 @dataclasses.dataclass
 class Comparison:
     """Two commands, the figure that both print, and the target of their ratio. `ours_figure`: our name of the figure, if
-    the peer's has another one. `more`: a larger figure is better. `at_most`: the ratio, ours divided by the peer's, must not exceed the target."""
+    the peer's has another one. `more`: a larger figure is better. `at_most`: the ratio, ours divided by the peer's, must
+    not exceed the target."""
     name: str
     peer: str
     ours_command: list
@@ -112,7 +113,7 @@ def row(comparison, results):
                      comparison.scale)
     peer = median_of(results[tuple(comparison.peer_command)], comparison.figure, comparison.scale)
     ratio = met = ""
-    if not isinstance(ours, str) and not isinstance(peer, str):
+    if not isinstance(ours, str) and not isinstance(peer, str) and ours > 0 and peer > 0:
         value = comparison.ratio(ours, peer)
         ratio = f"{value:.2f}"
         if comparison.target is not None:
