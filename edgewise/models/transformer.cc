@@ -79,8 +79,8 @@ void Transformer::update_graph(MessageGraph& graph, const at::Tensor& edges, con
         enum_name(options_.score));
   const std::int64_t head_size = options_.size / options_.heads;
   edgewise::update_graph(graph, edges, pre, post, [&](MessageGraph& g, const at::Tensor& attention_edges) {
-    propagate_attention(g, attention_edges, dot_score(1.0 / std::sqrt(static_cast<double>(head_size))),
-                        {.clamp = options_.clamp, .dropout = 0.0, .dropout_key = {}});
+    propagate_attention(g, attention_edges, u_dot_v("k", "q", "score"),
+                        {.scale = 1.0 / std::sqrt(static_cast<double>(head_size)), .clamp = options_.clamp});
   });
 }
 

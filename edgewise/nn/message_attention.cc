@@ -13,18 +13,19 @@
 namespace edgewise {
 namespace {
 
-void exponentiate_bounded(MessageGraph& graph, const at::Tensor& edges, double bound) {
-  const auto exponentiate = [bound](const EdgeBatch& batch) {
-    return Columns{{"score", at::clamp(batch.data("score"), -bound, bound).exp()}};
+void exponentiate_bounded(MessageGraph& graph, const at::Tensor& edges, double scale, double bound) {
+  const auto exponentiate = [=](const EdgeBatch& batch) {
+    return Columns{{"score", at::clamp(batch.data("score") * scale, -bound, bound).exp()}};
   };
   graph.apply_edges(EdgeFunction(exponentiate), edges);
 }
 
-/// Writes exp(score - maximum score into the destination), which cannot overflow and gives the same weights.
-void exponentiate(MessageGraph& graph, const at::Tensor& edges) {
+/// Writes exp(scale · (score - maximum score into the destination)), which cannot overflow and gives the same weights.
+void exponentiate(MessageGraph& graph, const at::Tensor& edges, double scale) {
   graph.send_and_recv(edges, {copy_e("score", "score")}, {max("score", "largest")});
-  const auto subtract_and_exponentiate = [](const EdgeBatch& batch) {
-    return Columns{{"score", (batch.data("score") - batch.destination("largest").detach()).exp()}};
+  const auto subtract_and_exponentiate = [scale](const EdgeBatch& batch) {
+    const at::Tensor below_largest = batch.data("score") - batch.destination("largest").detach();
+    return Columns{{"score", (below_largest * scale).exp()}};
   };
   graph.apply_edges(EdgeFunction(subtract_and_exponentiate), edges);
 }
@@ -45,12 +46,6 @@ void erase_if_present(MessageGraph& graph, std::string_view column) {
 
 }  // namespace
 
-EdgeFunction dot_score(double scale) {
-  return [scale](const EdgeBatch& edges) {
-    return Columns{{"score", (edges.source("k") * edges.destination("q")).sum(-1, /*keepdim=*/true) * scale}};
-  };
-}
-
 EdgeFunction additive_score(const at::Tensor& vector_HK) {
   return [vector_HK](const EdgeBatch& edges) {
     const at::Tensor hidden_EHK = (edges.destination("q") + edges.source("k")).tanh();
@@ -58,14 +53,14 @@ EdgeFunction additive_score(const at::Tensor& vector_HK) {
   };
 }
 
-void propagate_attention(MessageGraph& graph, const at::Tensor& edges, const EdgeFunction& score,
+void propagate_attention(MessageGraph& graph, const at::Tensor& edges, const Message& score,
                          const MessageAttentionOptions& options) {
   for (const char* column : {"wv", "z", "largest"}) erase_if_present(graph, column);
   graph.apply_edges(score, edges);
   if (options.clamp) {
-    exponentiate_bounded(graph, edges, *options.clamp);
+    exponentiate_bounded(graph, edges, options.scale, *options.clamp);
   } else {
-    exponentiate(graph, edges);
+    exponentiate(graph, edges, options.scale);
   }
   const std::string weight = drop_weights(graph, edges, options);
   graph.send_and_recv(edges, {u_mul_e("v", weight, "wv"), copy_e("score", "score")},
@@ -80,11 +75,11 @@ void propagate_attention(MessageGraph& graph, const at::Tensor& edges, const Mul
     options.dropout = attention.options.dropout;
     options.dropout_key = pass.next_key();
   }
-  const double scale = 1.0 / std::sqrt(static_cast<double>(attention.options.head_size));
-  propagate_attention(
-      graph, edges,
-      attention.options.score == ScoreKind::kAdditive ? additive_score(attention.score_vector) : dot_score(scale),
-      options);
+  if (attention.options.score == ScoreKind::kAdditive) {
+    return propagate_attention(graph, edges, additive_score(attention.score_vector), options);
+  }
+  options.scale = 1.0 / std::sqrt(static_cast<double>(attention.options.head_size));
+  propagate_attention(graph, edges, u_dot_v("k", "q", "score"), options);
 }
 
 at::Tensor compute_averages(const NodeBatch& nodes) {

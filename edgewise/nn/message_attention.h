@@ -16,21 +16,21 @@
 namespace edgewise {
 
 struct MessageAttentionOptions {
-  std::optional<double> clamp;  // bounds scores to [-clamp, clamp], instead of subtracting the maximum of a node
-  double dropout = 0.0;         // rate for the weights of values; "z" sums scores without dropout
-  DropoutKey dropout_key;
+  double scale = 1.0;  // factor of scores, above 0
+  /// Bounds scaled scores to [-clamp, clamp], instead of subtracting the maximum of a node.
+  std::optional<double> clamp = {};
+  double dropout = 0.0;  // rate for the weights of values; "z" sums scores without dropout
+  DropoutKey dropout_key = {};
 };
-
-/// Writes scale · <k of the source, q of the destination> to "score": [E, H, 1].
-EdgeFunction dot_score(double scale);
 
 /// Writes <vector, tanh(q of the destination + k of the source)> to "score": [E, H, 1].
 EdgeFunction additive_score(const at::Tensor& vector_HK);
 
-/// Computes and exponentiates the scores of the given edges. At each destination, writes the sum of exponentiated score
-/// times value to "wv" [N, H, V], and the sum of exponentiated scores to "z" [N, H, 1]. A node into which no given edge
-/// leads gets zeros. Discards the results of earlier calls.
-void propagate_attention(MessageGraph& graph, const at::Tensor& edges, const EdgeFunction& score,
+/// Computes and exponentiates the scores of the given edges; `score` writes "score" [E, H, 1], as the built-in message
+/// u_dot_v("k", "q", "score") does. At each destination, writes the sum of exponentiated score times value to "wv"
+/// [N, H, V], and the sum of exponentiated scores to "z" [N, H, 1]. A node into which no given edge leads gets zeros.
+/// Discards the results of earlier calls.
+void propagate_attention(MessageGraph& graph, const at::Tensor& edges, const Message& score,
                          const MessageAttentionOptions& options = {});
 
 /// Uses the score function, clamp and dropout of a layer.
