@@ -106,6 +106,8 @@ class StreamsProgram : public ProgramTest {
         {"picture positions", {"-o", "page.html"}},
         {"bench train", {"--input", "in", "--output", "in", "--steps", "1", "--warmup", "1"}},
         {"bench attention", {"--case", "small", "--repetitions", "1"}},
+        {"bench message",
+         {"--case", "sentences", "--heads", "1", "--head-size", "8", "--repetitions", "1", "--way", "built-in"}},
         {"bench decode", {"--input", "in", "--sentences", "1", "--min-seconds", "0"}}};
     return all;
   }
