@@ -28,6 +28,11 @@ std::vector<std::int64_t> result_shape(const Relation& relation, const EdgeSum& 
   return shape;
 }
 
+/// Returns the size of dimension `i` from the last; 1 where `sizes` has no such dimension.
+std::int64_t size_from_end(at::IntArrayRef sizes, std::size_t i) {
+  return i < sizes.size() ? sizes[sizes.size() - 1 - i] : 1;
+}
+
 /// Inputs: the left and right rows of each sum, in turns; right is undefined with kCopy. The sums' own tensors of rows
 /// are undefined.
 class ComputeSums : public Operation {
@@ -135,9 +140,6 @@ class ComputeSums : public Operation {
     if (!is_term) return 1;
     const at::IntArrayRef own = inputs[input].sizes().slice(1);
     const at::IntArrayRef other = inputs[input ^ 1].sizes().slice(1);
-    const auto size_from_end = [](at::IntArrayRef sizes, std::size_t i) {
-      return i < sizes.size() ? sizes[sizes.size() - 1 - i] : 1;
-    };
     std::int64_t repeats = 1;
     for (std::size_t i = 0; i < other.size(); ++i) {
       const bool is_repeated = size_from_end(own, i) == 1 && size_from_end(sum.row_shape, i) == 1;
@@ -154,8 +156,8 @@ void check_sum(const Relation& relation, const EdgeSum& sum) {
   check_message("edge_sum", relation, sum.message);
   const std::vector<std::int64_t> shape = message_shape("edge_sum", sum.message);
   for (std::size_t i = 0; i < std::max(shape.size(), sum.row_shape.size()); ++i) {
-    const std::int64_t size = i < shape.size() ? shape[shape.size() - 1 - i] : 1;
-    const std::int64_t out = i < sum.row_shape.size() ? sum.row_shape[sum.row_shape.size() - 1 - i] : 1;
+    const std::int64_t size = size_from_end(shape, i);
+    const std::int64_t out = size_from_end(sum.row_shape, i);
     check(
         size == out || size == 1 || out == 1,
         "edge_sum: dimension {} from the last of row_shape is {}, but that of the messages is {}, needs one size or 1",
