@@ -20,14 +20,7 @@ _OPERATIONS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
 
 def edge_sum(edges: EdgeList, target: str, operation: str, left: Operand, right: Operand | None = None,
              row_shape: Sequence[int] | None = None) -> Tensor:
-    """Returns out[t] = sum over the edges e of row t of operation(left[i(e)], right[j(e)]).
-
-    `target` is "u", "v" or "e"; for "e" nothing is summed over edges, and there is a row for each edge of the list. The
-    operation is "copy" (of `left`), "add", "sub", "mul" or "div". Rows are aligned at their last dimensions, whose
-    sizes are equal or 1. `row_shape` is by default the shape of the operation's result; a dimension that it has as 1
-    is summed, not with "add" and "sub". Messages and sums of bfloat16 are computed in float32. A row without edges gets
-    zeros.
-    """
+    """Defines `_edge_sum.edge_sum`."""
     dtype, values = left[1].dtype, _edge_values(edges, operation, left, right)
     summed = [] if row_shape is None else [dimension for dimension, size in enumerate(row_shape, 1)
                                            if size == 1 and values.shape[dimension] != 1]
@@ -41,11 +34,7 @@ def edge_sum(edges: EdgeList, target: str, operation: str, left: Operand, right:
 
 
 def edge_extremum(edges: EdgeList, kind: str, operation: str, left: Operand, right: Operand | None = None) -> Tensor:
-    """Returns the maximum ("max") or minimum ("min") over the edges into each destination, of each element.
-
-    The operands are those of `edge_sum`. The gradient of an element goes to the first edge that has the extremum. A
-    destination without edges gets zeros.
-    """
+    """Defines `_edge_sum.edge_extremum`."""
     dtype, values = left[1].dtype, _edge_values(edges, operation, left, right)
     if len(values) == 0:
         return values.sum(0, keepdim=True).expand(edges.num_destinations, *values.shape[1:]).to(dtype)
