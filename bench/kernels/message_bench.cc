@@ -1,32 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernels of built-in messages: sums over edges, messages on edges and maxima.
-#include <cmath>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "bench/kernels/add_benchmark.h"
-#include "edgewise/base/random.h"
 #include "edgewise/graph/builders.h"
+#include "edgewise/graph/power_law.h"
 #include "edgewise/graph/relation.h"
 #include "edgewise/kernels/message/edge_sum.h"
 
 namespace edgewise::kernels {
 namespace {
-
-/// Both ends of an edge are node n with a probability in proportion to 1 / (n + 1).
-Relation power_law(std::int64_t num_nodes, std::int64_t num_edges) {
-  RandomStream random(/*seed=*/1);
-  const double scale = std::log(static_cast<double>(num_nodes) + 1);
-  EdgeList edges;
-  for (std::int64_t edge = 0; edge < num_edges; ++edge) {
-    for (auto* ends : {&edges.sources, &edges.destinations}) {
-      const double u = static_cast<double>(random.next_below(1 << 30)) / (1 << 30);
-      ends->push_back(static_cast<NodeIndex>(std::exp(u * scale) - 1));
-    }
-  }
-  return Relation::from_edges(num_nodes, num_nodes, edges);
-}
 
 struct Graph {
   std::string name;

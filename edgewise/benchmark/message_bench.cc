@@ -20,6 +20,7 @@
 #include "edgewise/benchmark/message_ways.h"
 #include "edgewise/benchmark/timing.h"
 #include "edgewise/graph/builders.h"
+#include "edgewise/graph/power_law.h"
 
 namespace edgewise {
 namespace {

@@ -16,7 +16,6 @@
 #include <utility>
 
 #include "edgewise/base/error.h"
-#include "edgewise/base/random.h"
 #include "edgewise/message/message_graph.h"
 #include "edgewise/ops/attend.h"
 
@@ -269,18 +268,6 @@ class Maker {
 
 MessageComputation make_message_computation(MessageWay way, const AttentionWorkload& workload) {
   return Maker(workload).make(way);
-}
-
-Relation power_law(std::int64_t num_nodes, std::int64_t num_edges) {
-  RandomStream random(/*seed=*/1);
-  const double scale = std::log(static_cast<double>(num_nodes) + 1);
-  EdgeList edges;
-  for (std::int64_t edge = 0; edge < num_edges; ++edge) {
-    for (auto* ends : {&edges.sources, &edges.destinations}) {
-      ends->push_back(static_cast<NodeIndex>(std::exp(random.uniform() * scale) - 1));
-    }
-  }
-  return Relation::from_edges(num_nodes, num_nodes, edges);
 }
 
 }  // namespace edgewise

@@ -26,7 +26,4 @@ struct MessageComputation {
 /// workload must outlive the computation.
 MessageComputation make_message_computation(MessageWay way, const AttentionWorkload& workload);
 
-/// Draws both ends of each edge: node n with a probability in proportion to 1 / (n + 1), nearly.
-Relation power_law(std::int64_t num_nodes, std::int64_t num_edges);
-
 }  // namespace edgewise

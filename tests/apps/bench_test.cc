@@ -11,9 +11,9 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/benchmark/attention_bench.h"
-#include "edgewise/benchmark/message_ways.h"
 #include "edgewise/benchmark/timing.h"
 #include "edgewise/benchmark/training_bench.h"
+#include "edgewise/graph/power_law.h"
 #include "tests/apps/program.h"
 
 namespace edgewise {
