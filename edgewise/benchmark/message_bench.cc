@@ -151,6 +151,7 @@ std::vector<MessageWay> MessageBenchOptions::ways() const {
   if (!way) return default_ways(which);
   const std::vector<MessageWay> possible = ways_of(which);
   std::vector<std::string_view> names;
+  names.reserve(possible.size());
   for (const MessageWay other : possible) names.push_back(enum_name(other));
   check(std::ranges::find(possible, *way) != possible.end(),
         "bench message: --way is {}, needs one of {} with --case {}", enum_name(*way), fmt::join(names, ", "),
