@@ -53,7 +53,7 @@ void Frame::set(std::string_view name, const at::Tensor& rows, const at::Tensor&
   check(has_same_rows(before, values),
         "Frame::set: values of {} column '{}' is {}, but the column is {}, needs rows of one type and shape", row_name_,
         name, describe(values), describe(before));
-  set(name, before.index_copy(0, rows, values));
+  set(name, replace_rows(before, rows, values));
 }
 
 void Frame::erase(std::string_view name) {

@@ -27,6 +27,10 @@ void check_numbers(const Frame& frame, const at::Tensor& numbers, std::string_vi
 void check_distinct_numbers(const Frame& frame, const at::Tensor& numbers, std::string_view caller,
                             std::string_view argument);
 
+/// Returns `column` with rows[i] replaced by row i of `values`. `rows` has distinct numbers. Differentiable any number
+/// of times.
+at::Tensor replace_rows(const at::Tensor& column, const at::Tensor& rows, const at::Tensor& values);
+
 /// A selection of rows of a frame: some rows, by number, or all rows. If all rows are selected,
 /// columns are read and replaced without a copy.
 class Rows {

@@ -7,6 +7,7 @@
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
+#include <c10/core/GradMode.h>
 
 #include <algorithm>
 #include <cstring>
@@ -41,14 +42,18 @@ std::int64_t row_size(const at::Tensor& tensor) { return tensor.size(0) == 0 ? 0
 /// Pointers to the rows of several concatenated tensors.
 class RowPointers {
  public:
+  RowPointers() = default;
   explicit RowPointers(std::span<const at::Tensor> tensors) {
-    for (const at::Tensor& tensor : tensors) {
-      auto* data = static_cast<std::byte*>(tensor.data_ptr());
-      const auto stride = static_cast<std::size_t>(row_size(tensor)) * tensor.element_size();
-      for (std::int64_t i = 0; i < tensor.size(0); ++i)
-        pointers_.push_back(data + static_cast<std::size_t>(i) * stride);
-    }
+    for (const at::Tensor& tensor : tensors) append(tensor);
   }
+
+  void append(const at::Tensor& tensor) {
+    auto* data = static_cast<std::byte*>(tensor.data_ptr());
+    const auto stride = static_cast<std::size_t>(row_size(tensor)) * tensor.element_size();
+    for (std::int64_t i = 0; i < tensor.size(0); ++i) pointers_.push_back(data + static_cast<std::size_t>(i) * stride);
+  }
+  void append_null(std::int64_t count) { pointers_.resize(pointers_.size() + static_cast<std::size_t>(count)); }
+
   std::int64_t size() const { return std::ssize(pointers_); }
   std::byte* operator[](std::int64_t row) const { return pointers_[static_cast<std::size_t>(row)]; }
 
@@ -163,26 +168,57 @@ class TakeRows : public Operation {
   }
 
   Tensors backward(const BackwardPass& pass) override {
-    check_differentiated_once("take_rows");
+    if (c10::GradMode::is_enabled()) return differentiable_gradients(pass.grad_outputs[0]);
     const ScopedTimer timer("rows");
-    std::vector<std::int64_t> sizes;
-    for (const auto& shape : shapes_) sizes.push_back(shape.front());
-    const std::int64_t rows = std::reduce(sizes.begin(), sizes.end());
     if (backend_of(pass.grad_outputs[0]) == Backend::kGpu) {
-      return place_on_gpu(pass.grad_outputs[0], order_, rows).split_with_sizes(sizes);
+      std::vector<std::int64_t> sizes;
+      for (const auto& shape : shapes_) sizes.push_back(shape.front());
+      return place_on_gpu(pass.grad_outputs[0], order_, num_rows()).split_with_sizes(sizes);
     }
     const at::Tensor gradient = pass.grad_outputs[0].contiguous();
-    Tensors gradients;
-    for (const auto& shape : shapes_) {
-      const bool is_whole = rows == std::ssize(order_);
-      gradients.push_back(is_whole ? at::empty(shape, gradient.options()) : at::zeros(shape, gradient.options()));
+    const bool is_whole = num_rows() == std::ssize(order_);
+    Tensors gradients(shapes_.size());
+    RowPointers rows;
+    for (std::size_t i = 0; i < shapes_.size(); ++i) {
+      if (!pass.needs_gradient[i]) {
+        rows.append_null(shapes_[i].front());
+        continue;
+      }
+      gradients[i] = is_whole ? at::empty(shapes_[i], gradient.options()) : at::zeros(shapes_[i], gradient.options());
+      rows.append(gradients[i]);
     }
-    for_row_pairs(gradient, order_, RowPointers(gradients),
-                  [](const std::byte* from, std::byte* to, std::size_t bytes) { std::memcpy(to, from, bytes); });
+    for_row_pairs(gradient, order_, rows, [](const std::byte* from, std::byte* to, std::size_t bytes) {
+      if (to != nullptr) std::memcpy(to, from, bytes);
+    });
     return gradients;
   }
 
  private:
+  /// Takes the rows of the gradients from that of the result, and from zeros.
+  Tensors differentiable_gradients(const at::Tensor& gradient) const {
+    std::vector<NodeIndex> place(static_cast<std::size_t>(num_rows()), -1);
+    for (std::size_t i = 0; i < order_.size(); ++i)
+      place[static_cast<std::size_t>(order_[i])] = static_cast<NodeIndex>(i);
+    Tensors gradients;
+    std::int64_t begin = 0;
+    for (const auto& shape : shapes_) {
+      std::vector<NodeIndex> order;
+      for (std::int64_t i = 0; i < shape.front(); ++i) {
+        const NodeIndex taken = place[static_cast<std::size_t>(begin + i)];
+        order.push_back(taken >= 0 ? taken : static_cast<NodeIndex>(gradient.size(0) + i));
+      }
+      gradients.push_back(take_rows(Tensors{gradient, at::zeros(shape, gradient.options())}, order));
+      begin += shape.front();
+    }
+    return gradients;
+  }
+
+  std::int64_t num_rows() const {
+    std::int64_t count = 0;
+    for (const auto& shape : shapes_) count += shape.front();
+    return count;
+  }
+
   std::vector<NodeIndex> order_;
   std::vector<std::vector<std::int64_t>> shapes_;  // shapes of the input tensors
 };

@@ -64,6 +64,19 @@ TEST(TakeRows, MayTakeAllRowsOrNone) {
   EXPECT_TRUE(at::equal(none[1], at::zeros({3, 4}, at::kDouble).to(test_device())));
 }
 
+TEST(TakeRows, HasGradientsOfItsGradients) {
+  const Rows order = {4, 0, 6, 2};
+  const auto second_gradients = [](const TensorFunction& take) {
+    const Tensors x = {normal({3, 2}, 1).requires_grad_(), normal({4, 2}, 2).requires_grad_()};
+    const at::Tensor fourth_powers = take({x[0].square(), x[1].square()}).square().sum();
+    const Tensors first = torch::autograd::grad({fourth_powers}, x, {}, /*retain_graph=*/{}, /*create_graph=*/true);
+    return torch::autograd::grad({first[0].square().sum() + first[1].square().sum()}, x);
+  };
+  const Tensors actual = second_gradients([&](const Tensors& x) { return take_rows(x, order); });
+  const Tensors expected = second_gradients([&](const Tensors& x) { return take_rows_plain(x, order); });
+  for (std::size_t i = 0; i < expected.size(); ++i) expect_close(actual[i], expected[i], result_name(i));
+}
+
 TEST(TakeRows, RefusesARowOutOfRangeOrTakenTwice) {
   const at::Tensor x = normal({3, 2}, 1);
   EXPECT_EQ(error_of([&] { take_rows(x, Rows{0, 3}); }), "take_rows: order 1 is 3, needs a number from 0 to 2");
