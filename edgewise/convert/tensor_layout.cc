@@ -83,7 +83,8 @@ void join_rows(const std::vector<std::string>& parameters, const TensorByName& t
 }  // namespace
 
 std::vector<ParameterShape> list_parameters(const TransformerOptions& options) {
-  check(options.kind == ModelKind::kTransformer, "list_parameters: model.kind is universal, needs transformer");
+  check(options.kind == ModelKind::kTransformer, "list_parameters: model.kind is {}, needs transformer",
+        enum_name(options.kind));
   check(options.score == ScoreKind::kDot, "list_parameters: model.score is additive, needs dot");
   std::vector<ParameterShape> list = embedding_parameters(options);
   const auto add_linear = [&](const std::string& name, std::int64_t in, std::int64_t out, bool has_bias) {

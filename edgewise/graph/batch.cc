@@ -113,7 +113,10 @@ Batch make_batch(std::span<const TokenPair> pairs) {
   lengths.reserve(pairs.size());
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     const auto& [input, output] = pairs[i];
-    check(!input.empty(), "make_batch: input of pairs[{}] is empty, needs at least one token", i);
+    check(!input.empty() || pairs[0].input.empty(), "make_batch: input of pairs[{}] is empty, needs at least one token",
+          i);
+    check(input.empty() || !pairs[0].input.empty(),
+          "make_batch: input of pairs[{}] has {} tokens, needs none, as pairs[0] has none", i, input.size());
     check(output.size() >= 2,
           "make_batch: output of pairs[{}] has length {}, needs at least 2: the begin and the end token", i,
           output.size());

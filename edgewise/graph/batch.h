@@ -32,7 +32,8 @@ Graph make_batch_graph(std::span<const PairLengths> lengths);
 /// Makes the graph of a batch to translate: encoder nodes with their relation `ee`, and no decoder nodes.
 Graph make_input_graph(std::span<const std::int64_t> input_lengths);
 
-/// The token numbers of a sentence pair: the encoder's tokens, and the output from its begin token to its end token.
+/// The token numbers of a sentence pair: the encoder's tokens, and the output from its begin token to its end token. A
+/// text for a language model is the output of a pair without input: tokens of which each but the first is predicted.
 struct TokenPair {
   std::vector<std::int64_t> input;
   std::vector<std::int64_t> output;
@@ -64,7 +65,8 @@ struct BatchTokens {
   void add_pair(std::int64_t input_nodes, std::int64_t output_nodes);
 };
 
-/// Makes a batch for training. O(tokens). Throws Error for an empty input or an output of fewer than two tokens.
+/// Makes a batch for training. Either all pairs have inputs, or none has, in a batch of texts for a language model.
+/// O(tokens). Throws Error for other pairs, and for an output of fewer than two tokens.
 Batch make_batch(std::span<const TokenPair> pairs);
 
 /// Returns a training batch with each pair of `batch` twice: all pairs, then all pairs again. O(tokens).

@@ -57,13 +57,14 @@ struct LayerStack {
   }
 };
 
-/// A stack of encoder layers. `operator()` computes all layers fused. `pre_func`, `attention_func` and `post_func`
-/// return the graph tutorial's three functions of a layer, for update_graph; the node column "x" holds the state.
-/// Encoder and pass must outlive these functions.
+/// A stack of encoder layers, which are also the layers of a language model. `operator()` computes all layers fused.
+/// `pre_func`, `attention_func` and `post_func` return the graph tutorial's three functions of a layer, for
+/// update_graph; the node column "x" holds the state. Encoder and pass must outlive these functions.
 struct Encoder : LayerStack<EncoderLayer> {
   Encoder() = default;
   Encoder(const TransformerOptions& options, RandomStream& random)
       : LayerStack(options, options.encoder_layers, random) {}
+  using LayerStack::LayerStack;
 
   /// Maps initial states [S, M] to encoded states [S, M].
   at::Tensor operator()(const Relation& encoder_encoder, const at::Tensor& x_SM, Pass& pass) const;

@@ -29,6 +29,9 @@ std::vector<RecordedAttention> record(const SequenceModel& model, const Batch& b
   return recorded;
 }
 
+/// Returns the number of steps of a side, 0 for a side without nodes.
+std::int64_t most_steps(const std::vector<std::int64_t>& steps) { return steps.empty() ? 0 : std::ranges::max(steps); }
+
 /// Returns the nodes that are active in a step: the destinations of the recorded relation, in order.
 std::vector<std::int64_t> active_nodes(std::size_t step, const std::vector<std::int64_t>& steps) {
   std::vector<std::int64_t> nodes;
@@ -77,7 +80,8 @@ class RecordReader {
 
   void read_decoder(ModelAttention& attention, const std::vector<std::int64_t>& active) {
     attention.decoder.push_back(read_self_attention(outputs_, active));
-    attention.cross.push_back(to_dense(recorded_[next_++], outputs_, active, inputs_, all_nodes(inputs_)));
+    if (inputs_ > 0)
+      attention.cross.push_back(to_dense(recorded_[next_++], outputs_, active, inputs_, all_nodes(inputs_)));
   }
 
  private:
@@ -102,7 +106,7 @@ NodePonderSteps count_layers(const SequenceModel& model, const Batch& batch, con
     const AttentionRecorder recorder([stop](const Relation&, const at::Tensor&) { throw_if_set(stop); });
     return model.ponder_steps(batch);
   }
-  return {std::vector<std::int64_t>(batch.input_tokens.size(), options.encoder_layers),
+  return {std::vector<std::int64_t>(batch.input_tokens.size(), options.num_encoder_layers()),
           std::vector<std::int64_t>(batch.output_tokens.size(), options.decoder_layers)};
 }
 
@@ -112,11 +116,11 @@ ModelAttention record_attention(const SequenceModel& model, const Batch& batch, 
   const NodePonderSteps steps = count_layers(model, batch, stop);
   RecordReader reader(record(model, batch, stop), std::ssize(batch.input_tokens), std::ssize(batch.output_tokens));
   ModelAttention attention;
-  for (std::size_t step = 0; static_cast<std::int64_t>(step) < std::ranges::max(steps.encoder); ++step) {
+  for (std::size_t step = 0; static_cast<std::int64_t>(step) < most_steps(steps.encoder); ++step) {
     throw_if_set(stop);
     reader.read_encoder(attention, active_nodes(step, steps.encoder));
   }
-  for (std::size_t step = 0; static_cast<std::int64_t>(step) < std::ranges::max(steps.decoder); ++step) {
+  for (std::size_t step = 0; static_cast<std::int64_t>(step) < most_steps(steps.decoder); ++step) {
     throw_if_set(stop);
     reader.read_decoder(attention, active_nodes(step, steps.decoder));
   }

@@ -18,7 +18,8 @@ struct DenseAttention {
   std::vector<float> weights;  // [heads, rows, columns]; NaN without an edge, and in the rows of halted nodes
 };
 
-/// The attention weights of a model: one entry for each layer or, in a Universal Transformer, each ponder step.
+/// The attention weights of a model: one entry for each layer or, in a Universal Transformer, each ponder step. A
+/// language model has those of the decoder alone.
 struct ModelAttention {
   std::vector<DenseAttention> encoder;  // self-attention of the encoder
   std::vector<DenseAttention> decoder;  // self-attention of the decoder

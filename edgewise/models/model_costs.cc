@@ -31,12 +31,12 @@ std::int64_t count_recurrence(const TransformerOptions& options, bool is_adaptiv
 }
 
 std::int64_t count_vocabulary_layers(const TransformerOptions& options) {
-  const std::int64_t input = options.input_vocabulary * options.size;
+  const std::int64_t input = has_encoder(options.kind) ? options.input_vocabulary * options.size : 0;
   const std::int64_t output = options.output_vocabulary * options.size;
   const std::int64_t bias = options.output_vocabulary;
   switch (options.tying) {
     case Tying::kAll:
-      return input + bias;
+      return output + bias;
     case Tying::kOutput:
       return input + output + bias;
     case Tying::kNone:
@@ -63,8 +63,8 @@ std::int64_t count_steps(const TransformerOptions& options, std::int64_t layers,
 /// Layers, or steps of the layer, that each token of a side passes through.
 struct Depths {
   explicit Depths(const TransformerOptions& model)
-      : encoder(
-            static_cast<double>(count_steps(model, model.encoder_layers, encoder_adapts(model.universal.adaptive)))),
+      : encoder(static_cast<double>(
+            count_steps(model, model.num_encoder_layers(), encoder_adapts(model.universal.adaptive)))),
         decoder(
             static_cast<double>(count_steps(model, model.decoder_layers, decoder_adapts(model.universal.adaptive)))) {}
 
@@ -88,8 +88,9 @@ double additive_memory(const TransformerOptions& model, const BatchTokens& batch
 
 double activation_memory(const TransformerOptions& model, const TrainOptions& train, const BatchTokens& batch) {
   const Depths depths(model);
-  const double numbers = depths.encoder * static_cast<double>(batch.input) * count_saved(model, 1) +
-                         depths.decoder * static_cast<double>(batch.output) * count_saved(model, 2);
+  const double numbers =
+      depths.encoder * static_cast<double>(batch.input) * count_saved(model, 1) +
+      depths.decoder * static_cast<double>(batch.output) * count_saved(model, has_encoder(model.kind) ? 2 : 1);
   const double passes = train.rdrop > 0 ? 2 : 1;
   const double bytes_per_number = train.precision == Precision::kBf16 ? 2 : 4;
   return passes * (bytes_per_number * numbers + additive_memory(model, batch));
@@ -109,17 +110,18 @@ double num_edges(const Batch& batch, std::string_view relation) {
 }  // namespace
 
 std::int64_t count_parameters(const TransformerOptions& options) {
+  const std::int64_t sides = has_encoder(options.kind) ? 2 : 1;
   const std::int64_t encoder_layer = count_layer(options, 1);
-  const std::int64_t decoder_layer = count_layer(options, 2);
-  const std::int64_t norms = options.final_norm ? 2 * count_norm(options) : 0;
-  const std::int64_t positions = 2 * options.num_learned_positions() * options.size;
+  const std::int64_t decoder_layer = count_layer(options, sides);
+  const std::int64_t norms = options.final_norm ? sides * count_norm(options) : 0;
+  const std::int64_t positions = sides * options.num_learned_positions() * options.size;
   const std::int64_t around = count_vocabulary_layers(options) + positions + norms;
   if (options.kind == ModelKind::kUniversal) {
     const AdaptiveSides adaptive = options.universal.adaptive;
     return around + encoder_layer + decoder_layer + count_recurrence(options, encoder_adapts(adaptive)) +
            count_recurrence(options, decoder_adapts(adaptive));
   }
-  return around + options.encoder_layers * encoder_layer + options.decoder_layers * decoder_layer;
+  return around + options.num_encoder_layers() * encoder_layer + options.decoder_layers * decoder_layer;
 }
 
 double training_memory(const TransformerOptions& model, const TrainOptions& train, const BatchTokens& batch,
@@ -144,14 +146,16 @@ double training_flops(const TransformerOptions& options, const Batch& batch) {
   const auto size = static_cast<double>(options.size);
   const auto inputs = static_cast<double>(batch.input_tokens.size());
   const auto outputs = static_cast<double>(batch.output_tokens.size());
-  const auto encoder_layers = static_cast<double>(options.encoder_layers);
+  const auto encoder_layers = static_cast<double>(options.num_encoder_layers());
   const auto decoder_layers = static_cast<double>(options.decoder_layers);
+  const double cross_attention = has_encoder(options.kind) ? 2 : 0;  // projections of decoder nodes
 
   // Numbers of weights.
   const double projection = size * size;
   const double feed_forward = 2 * size * static_cast<double>(options.feed_forward);
   const double per_encoder_node = 4 * projection + feed_forward;
-  const double per_decoder_node = 6 * projection + feed_forward;  // cross-attention's keys and values count per input
+  // Keys and values of cross-attention count per input.
+  const double per_decoder_node = (4 + cross_attention) * projection + feed_forward;
   const double output_projection = size * static_cast<double>(options.output_vocabulary);
 
   // Sums over all tokens of the weights that multiply a token, and over all edges of the layers that use an edge.

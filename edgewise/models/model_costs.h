@@ -36,8 +36,8 @@ double edge_memory(const TransformerOptions& model, const BatchTokens& batch);
 /// a copy for each head. A side with adaptive computation counts as one step.
 double attention_map_memory(const TransformerOptions& model, const BatchTokens& pair);
 
-/// Returns the floating-point operations of one forward and backward pass of a Transformer over a batch: 6 for each
-/// token and weight of a matrix that multiplies the token's state (of the vocabulary's matrices, only the output
+/// Returns the floating-point operations of one forward and backward pass over a batch by a model with layers: 6 for
+/// each token and weight of a matrix that multiplies the token's state (of the vocabulary's matrices, only the output
 /// projection), and 12 for each edge, head and component of a head. Recomputation in backward, norms, softmax, dropout
 /// and the optimiser do not count.
 double training_flops(const TransformerOptions& options, const Batch& batch);

@@ -7,6 +7,7 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/memory.h"
+#include "edgewise/models/language_model.h"
 #include "edgewise/models/model_costs.h"
 #include "edgewise/models/transformer.h"
 #include "edgewise/models/universal_transformer.h"
@@ -30,11 +31,14 @@ class ModelAdapter : public SequenceModel {
   Model model_;
 };
 
-class TransformerModel : public ModelAdapter<Transformer> {
+/// A model whose nodes pass through all layers.
+template <class Model>
+class LayeredModel : public ModelAdapter<Model> {
  public:
-  using ModelAdapter::ModelAdapter;
+  using ModelAdapter<Model>::ModelAdapter;
   NodePonderSteps ponder_steps(const Batch& /*batch*/) const override {
-    fail("steps: the model is a transformer, whose nodes take all its layers, needs a universal one");
+    fail("steps: the model is a {}, whose nodes take all its layers, needs a universal one",
+         enum_name(this->options().kind));
   }
 };
 
@@ -58,9 +62,11 @@ std::shared_ptr<const SequenceModel> make_model(const TransformerOptions& option
                  "choose a smaller model");
   switch (options.kind) {
     case ModelKind::kTransformer:
-      return std::make_shared<TransformerModel>(options, seed);
+      return std::make_shared<LayeredModel<Transformer>>(options, seed);
     case ModelKind::kUniversal:
       return std::make_shared<UniversalModel>(options, seed);
+    case ModelKind::kLanguageModel:
+      return std::make_shared<LayeredModel<LanguageModel>>(options, seed);
   }
   fail("make_model: kind is {}, needs one that enum_names lists", static_cast<int>(options.kind));
 }

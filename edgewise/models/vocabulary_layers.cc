@@ -10,9 +10,11 @@
 
 namespace edgewise {
 
-VocabularyLayers::VocabularyLayers(const TransformerOptions& options, std::uint64_t seed, RandomStream& random)
-    : input_embedding(options.input_vocabulary, options.size, options.embedding_init, random),
-      output_embedding(options.output_vocabulary, options.size, options.embedding_init, random) {
+VocabularyLayers::VocabularyLayers(const TransformerOptions& options, std::uint64_t seed, RandomStream& random) {
+  if (has_encoder(options.kind)) {
+    input_embedding = Embedding(options.input_vocabulary, options.size, options.embedding_init, random);
+  }
+  output_embedding = Embedding(options.output_vocabulary, options.size, options.embedding_init, random);
   RandomStream projection_random(seed, /*stream=*/1);
   output_projection = Linear(options.size, options.output_vocabulary, Bias::kZero, projection_random);
 

@@ -13,7 +13,8 @@
 
 namespace edgewise {
 
-/// The layers between tokens and states: both embeddings and the output projection, tied according to options.tying.
+/// The layers between tokens and states: both embeddings and the output projection, tied according to options.tying. A
+/// language model has no input embedding.
 struct VocabularyLayers {
   Embedding input_embedding;
   Embedding output_embedding;

@@ -31,6 +31,7 @@ bool may_have_unigrams(const Experiment& e) {
 bool has_sampling(const Experiment& e) { return e.vocabulary.input_sampling > 0 || e.vocabulary.output_sampling > 0; }
 bool has_learned_positions(const Experiment& e) { return e.model.positions == PositionKind::kLearned; }
 bool is_universal(const Experiment& e) { return e.model.kind == ModelKind::kUniversal; }
+bool has_encoder(const Experiment& e) { return has_encoder(e.model.kind); }
 bool is_adaptive(const Experiment& e) { return e.model.universal.adaptive != AdaptiveSides::kNone; }
 bool has_convolution(const Experiment& e) { return e.model.universal.transition == Transition::kSeparableConvolution; }
 bool is_noam(const Experiment& e) { return e.train.schedule == ScheduleKind::kNoam; }
@@ -64,6 +65,7 @@ constexpr auto kTrainingRules = std::to_array<OptionRule<Experiment>>({
      "batch.positions=shifted or spread"},
     {"model.max_positions", has_learned_positions, "model.positions=learned"},
     {"model.universal", is_universal, "model.kind=universal"},
+    {"model.encoder_layers", has_encoder, "model.kind=transformer or universal; a language model has decoder_layers"},
     {"model.universal.epsilon model.universal.halting_bias model.universal.ponder_weight model.universal.halted_keys",
      is_adaptive, "model.universal.adaptive other than none"},
     {"model.universal.filter_width", has_convolution, "model.universal.transition=separable_convolution"},
@@ -223,6 +225,8 @@ void check_start(const Experiment& experiment, const Experiment& model, std::str
 }
 
 void check_options(const Experiment& experiment, std::string_view caller) {
+  check(has_encoder(experiment), "{}: model.kind is language_model, needs transformer or universal for sentence pairs",
+        caller);
   check_data_options(experiment, caller);
   check_effects<Experiment>(experiment, make_defaults(experiment.model.preset), kTrainingRules, caller);
   check_vocabularies(experiment, caller);

@@ -44,6 +44,9 @@ void check_vocabularies(const TransformerOptions& options, std::string_view call
   };
   check_size("input_vocabulary", options.input_vocabulary);
   check_size("output_vocabulary", options.output_vocabulary);
+  check(has_encoder(options.kind) || options.input_vocabulary == options.output_vocabulary,
+        "{}: vocabularies have {} and {} tokens, needs one vocabulary with kind=language_model", caller,
+        options.input_vocabulary, options.output_vocabulary);
   check(options.begin_embedding == BeginEmbedding::kLearned ||
             (options.begin_token >= 0 && options.begin_token < options.output_vocabulary),
         "Transformer: begin_token is {}, needs one of the {} tokens of output_vocabulary with begin_embedding=zero",
@@ -76,6 +79,9 @@ void check_layer_options(const TransformerOptions& options, std::string_view cal
   check(options.kind != ModelKind::kUniversal || has_formula(options.positions),
         "{}: {}positions is {}, needs a formula with {}kind=universal, whose steps have position vectors too", caller,
         prefix, enum_name(options.positions), prefix);
+  check(has_encoder(options.kind) || options.tying != Tying::kAll,
+        "{}: {}tying is all, needs none or output with {}kind=language_model, which has no input embedding", caller,
+        prefix, prefix);
   const UniversalOptions& universal = options.universal;
   check(universal.transition == Transition::kFeedForward || universal.halted_keys == HaltedKeys::kFrozen,
         "{}: {}universal.halted_keys is {}, needs frozen with {}universal.transition=separable_convolution", caller,

@@ -83,15 +83,30 @@ inline constexpr auto enum_names(TransformerPreset) {
   return names_in_order<TransformerPreset>("tutorial", "from_scratch", "chapter");
 }
 
-/// A stack of different layers, or one layer that is applied repeatedly.
-enum class ModelKind { kTransformer, kUniversal };
+enum class ModelKind {
+  kTransformer,    // an encoder and a decoder, each a stack of different layers
+  kUniversal,      // an encoder and a decoder, each one layer that is applied repeatedly
+  kLanguageModel,  // a decoder without an encoder: a stack of different layers
+};
 
-inline constexpr auto enum_names(ModelKind) { return names_in_order<ModelKind>("transformer", "universal"); }
-
-/// Returns "Transformer" or "Universal Transformer".
-constexpr std::string_view model_name(ModelKind kind) {
-  return kind == ModelKind::kUniversal ? "Universal Transformer" : "Transformer";
+inline constexpr auto enum_names(ModelKind) {
+  return names_in_order<ModelKind>("transformer", "universal", "language_model");
 }
+
+/// Returns the name of a kind of model in messages, such as "Universal Transformer".
+constexpr std::string_view model_name(ModelKind kind) {
+  switch (kind) {
+    case ModelKind::kTransformer:
+      break;
+    case ModelKind::kUniversal:
+      return "Universal Transformer";
+    case ModelKind::kLanguageModel:
+      return "language model";
+  }
+  return "Transformer";
+}
+
+constexpr bool has_encoder(ModelKind kind) { return kind != ModelKind::kLanguageModel; }
 
 /// Options of a model. Defaults are those of the tutorial preset.
 struct TransformerOptions : LayerOptions {
@@ -119,6 +134,9 @@ struct TransformerOptions : LayerOptions {
   /// Returns the rows of each table of learned positions; 0 for positions by a formula.
   std::int64_t num_learned_positions() const { return positions == PositionKind::kLearned ? max_positions : 0; }
 
+  /// Returns the number of encoder layers, 0 for a language model.
+  std::int64_t num_encoder_layers() const { return has_encoder(kind) ? encoder_layers : 0; }
+
   /// Returns the name of the parameter whose rows are the embeddings of output tokens.
   std::string_view output_embedding_name() const {
     return tying == Tying::kAll ? "input_embedding.weight" : "output_embedding.weight";
@@ -126,7 +144,10 @@ struct TransformerOptions : LayerOptions {
 
   static void list_fields(auto& self, auto&& field) {
     field("preset", self.preset, "document whose choices are the defaults of the other model options");
-    field("kind", self.kind, "transformer, or universal: one layer on each side, applied repeatedly");
+    field(
+        "kind", self.kind,
+        "transformer; universal: one layer on each side, applied repeatedly; or language_model: a decoder alone, which "
+        "predicts each token of a text from the tokens before it");
     field("encoder_layers", self.encoder_layers,
           "number of encoder layers; for universal the most steps of the encoder", at_least(1).at_most(1000));
     field("decoder_layers", self.decoder_layers,
@@ -146,7 +167,7 @@ struct TransformerOptions : LayerOptions {
           "embedding of the token that begins outputs: learned, or zero, which training keeps at 0; Marian needs zero");
     field("tying", self.tying,
           "sharing of the embedding matrices: none, output (output embedding and output projection), or all (input "
-          "embedding too)");
+          "embedding too, which a language model does not have)");
     field("universal", self.universal, "adaptive computation time of a Universal Transformer");
   }
 };

@@ -127,6 +127,7 @@ class RuntimeScorer : public Scorer {
 
 template <typename T>
 std::unique_ptr<Scorer> make_runtime_scorer(const Weights<T>& weights, const CrossHeads& recorded_heads) {
+  check(has_encoder(weights.options.kind), "make_scorer: the model is a language model, needs one that translates");
   if (weights.options.kind == ModelKind::kUniversal) return make_universal_runtime_scorer(weights, recorded_heads);
   return std::make_unique<RuntimeScorer<T>>(weights, recorded_heads);
 }

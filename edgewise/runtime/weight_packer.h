@@ -70,17 +70,19 @@ class WeightPacker {
     weights.heads = heads_;
     read_embeddings(weights);
     if (options_.num_learned_positions() > 0) {
-      weights.input_positions = read_positions("input_positions.weight");
+      if (has_encoder(options_.kind)) weights.input_positions = read_positions("input_positions.weight");
       weights.output_positions = read_positions("output_positions.weight");
     }
-    for (std::int64_t i = 0; i < num_layers(options_.encoder_layers); ++i) {
+    for (std::int64_t i = 0; i < num_layers(options_.num_encoder_layers()); ++i) {
       const std::string layer = layer_prefix("encoder", i);
       weights.encoder.layers.push_back({read_self_attention(layer), {}, read_feed_forward(layer)});
     }
     for (std::int64_t i = 0; i < num_layers(options_.decoder_layers); ++i) {
       const std::string layer = layer_prefix("decoder", i);
       weights.decoder.layers.push_back(
-          {read_self_attention(layer), read_cross_attention(layer), read_feed_forward(layer)});
+          {read_self_attention(layer),
+           has_encoder(options_.kind) ? read_cross_attention(layer) : AttentionParameters<T>(),
+           read_feed_forward(layer)});
     }
     if (is_universal()) {
       const std::int64_t width = options_.universal.filter_width;
@@ -91,7 +93,7 @@ class WeightPacker {
       if (decoder_adapts(adaptive)) weights.decoder.halting = read_halting("decoder.halting");
     }
     if (options_.final_norm) {
-      weights.encoder.norm = read_norm("encoder.norm");
+      if (has_encoder(options_.kind)) weights.encoder.norm = read_norm("encoder.norm");
       weights.decoder.norm = read_norm("decoder.norm");
     }
     reader_.expect_all_read();
@@ -198,7 +200,10 @@ class WeightPacker {
   void read_embeddings(Weights<T>& weights) {
     const std::int64_t num_inputs = options_.input_vocabulary;
     const std::int64_t num_outputs = options_.output_vocabulary;
-    WeightMatrix input = reader_.read_matrix("input_embedding.weight", num_inputs, options_.size);
+    WeightMatrix input;
+    if (has_encoder(options_.kind)) {
+      input = reader_.read_matrix("input_embedding.weight", num_inputs, options_.size);
+    }
     if (options_.tying == Tying::kAll) {
       pack_output_projection(weights, input);
     } else {
@@ -210,7 +215,7 @@ class WeightPacker {
       }
       weights.own_output_embedding = {store_.floats(output.take_floats()), num_outputs};
     }
-    weights.input_embedding = {store_.floats(input.take_floats()), num_inputs};
+    if (has_encoder(options_.kind)) weights.input_embedding = {store_.floats(input.take_floats()), num_inputs};
   }
 
   void pack_output_projection(Weights<T>& weights, const WeightMatrix& table) {

@@ -63,7 +63,7 @@ struct FeedForwardParameters {
 template <typename T>
 struct LayerParameters {
   AttentionParameters<T> self_attention;
-  AttentionParameters<T> cross_attention;  // decoder only
+  AttentionParameters<T> cross_attention;  // decoder only; empty in a language model
   FeedForwardParameters<T> feed_forward;
 };
 
@@ -115,7 +115,7 @@ struct Weights {
 
   TransformerOptions options;
   HeadLayout heads;
-  Table input_embedding;
+  Table input_embedding;       // empty in a language model, as are input_positions and encoder
   Table own_output_embedding;  // empty if the output shares the input's table
   Table input_positions;       // these tables are empty if position vectors have a formula
   Table output_positions;

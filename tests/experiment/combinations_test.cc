@@ -44,8 +44,9 @@ const std::vector<std::string> kBase = {
     "train.warmup=0",
 };
 
-// Values of options that are numbers.
+// Values of options that are numbers, and the kinds of models that translate.
 const std::map<std::string, std::vector<std::string>> kNumbers = {
+    {"model.kind", {"transformer", "universal"}},
     {"model.heads", {"2", "3"}},
     {"model.clamp", {"none", "0.5"}},
     {"model.dropout.embedding", {"0.1", "0.0"}},

@@ -162,6 +162,20 @@ TEST(MakeBatch, MakesAnEmptyBatchOfNoPairs) {
   EXPECT_THAT(batch.labels, IsEmpty());
 }
 
+TEST(MakeBatch, HasNoEncoderNodesForTexts) {
+  const std::vector<TokenPair> texts = {{{}, {2, 6, 7, 3}}, {{}, {8, 9}}};
+
+  const Batch batch = make_batch(texts);
+
+  EXPECT_THAT(batch.input_tokens, IsEmpty());
+  EXPECT_THAT(batch.output_tokens, ElementsAre(2, 6, 7, 8));
+  EXPECT_THAT(batch.output_positions, ElementsAre(0, 1, 2, 0));
+  EXPECT_THAT(batch.labels, ElementsAre(6, 7, 3, 9));
+  EXPECT_EQ(batch.graph.num_nodes(), 4);
+  EXPECT_EQ(batch.graph.relation(kEncoderDecoder).num_edges(), 0);
+  EXPECT_EQ(batch.graph.relation(kDecoderDecoder).num_edges(), 3 + 2 + 1 + 1);
+}
+
 TEST(RepeatBatch, HasAllSentencesTwice) {
   const std::vector<TokenPair> pairs = {{{4, 5}, {2, 6, 7, 3}}, {{8}, {2, 3}}};
   const std::vector<TokenPair> pairs_twice = {pairs[0], pairs[1], pairs[0], pairs[1]};
@@ -196,11 +210,14 @@ TEST(MakeInputBatch, HasEncoderNodesOnly) {
 
 TEST(MakeBatch, RejectsASentenceThatIsTooShort) {
   const std::vector<TokenPair> no_input = {{.input = {3}, .output = {1, 2}}, {.input = {}, .output = {1, 2}}};
+  const std::vector<TokenPair> one_input = {{.input = {}, .output = {1, 2}}, {.input = {3}, .output = {1, 2}}};
   const std::vector<TokenPair> short_output = {{.input = {3}, .output = {1}}};
   const std::vector<std::vector<std::int64_t>> inputs = {{1}, {}};
 
   EXPECT_EQ(error_of([&] { make_batch(no_input); }),
             "make_batch: input of pairs[1] is empty, needs at least one token");
+  EXPECT_EQ(error_of([&] { make_batch(one_input); }),
+            "make_batch: input of pairs[1] has 1 tokens, needs none, as pairs[0] has none");
   EXPECT_EQ(error_of([&] { make_batch(short_output); }),
             "make_batch: output of pairs[0] has length 1, needs at least 2: the begin and the end token");
   EXPECT_EQ(error_of([&] { make_input_batch(inputs); }),

@@ -25,6 +25,7 @@ void for_each_choice(const Visit& visit) {
       for (const auto& score : enum_names(ScoreKind{})) {
         for (const auto& transition : enum_names(Transition{})) {
           for (const bool is_on : {false, true}) {
+            if (!has_encoder(kind.value) && tying.value == Tying::kAll) continue;
             options.kind = kind.value;
             options.tying = tying.value;
             options.score = score.value;
@@ -34,7 +35,7 @@ void for_each_choice(const Visit& visit) {
             options.final_norm = !is_on;
             options.encoder_layers = is_on ? 3 : 1;
             options.positions =
-                is_on && options.kind == ModelKind::kTransformer ? PositionKind::kLearned : PositionKind::kSinusoidal;
+                is_on && options.kind != ModelKind::kUniversal ? PositionKind::kLearned : PositionKind::kSinusoidal;
             visit(options);
           }
         }

@@ -86,6 +86,11 @@ TEST(TransformerOptions, AreRejectedByErrorsThatNameTheOptionAndItsRange) {
             "Transformer: input_vocabulary is 0, needs a whole number from 1 to 2147483647");
   EXPECT_EQ(error_with([](auto& o) { o.output_vocabulary = 0; }),
             "Transformer: output_vocabulary is 0, needs a whole number from 1 to 2147483647");
+  EXPECT_EQ(error_with([](auto& o) { o.kind = ModelKind::kLanguageModel; }),
+            "Transformer: tying is all, needs none or output with kind=language_model, which has no input embedding");
+  EXPECT_EQ(
+      error_with([](auto& o) { o.kind = ModelKind::kLanguageModel, o.tying = Tying::kOutput, o.input_vocabulary = 9; }),
+      "Transformer: vocabularies have 9 and 11 tokens, needs one vocabulary with kind=language_model");
   EXPECT_EQ(error_with([](auto& o) { o.output_vocabulary = 9; }),
             "Transformer: tying is all with vocabularies of 11 and 9 words, needs one vocabulary for both sides; tie "
             "the output only, or build one vocabulary");

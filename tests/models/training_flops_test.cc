@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include "edgewise/models/language_model.h"
 #include "edgewise/models/model_costs.h"
 #include "tests/models/small_models.h"
 
@@ -27,6 +28,17 @@ TEST(TrainingFlops, AreSixForEachTokenAndWeightThatMultipliesIt) {
   const double weights = matrix_weights(model.encoder()) + matrix_weights(model.decoder()) + output_projection;
   const double edges = (9 + 1) + (9 + 1) + (6 + 1);  // encoder, cross, decoder
   EXPECT_EQ(training_flops(options, make_batch(pairs)), 6 * tokens * weights + 12 * 2 * edges * 8);
+}
+
+TEST(TrainingFlops, AreThoseOfTheDecoderAloneInALanguageModel) {
+  TransformerOptions options = small_options(TransformerPreset::kTutorial);
+  options.kind = ModelKind::kLanguageModel;
+  options.tying = Tying::kNone;
+  const LanguageModel model(options, 1);
+  const std::vector<TokenPair> texts = {{{}, {4, 9, 5, 3}}, {{}, {2, 7}}};
+
+  const double weights = matrix_weights(model.decoder()) + 11 * 8;
+  EXPECT_EQ(training_flops(options, make_batch(texts)), 6 * 4 * weights + 12 * 2 * (6 + 1) * 8);
 }
 
 TEST(TrainingFlops, CountCrossAttentionKeysAndValuesForInputTokens) {
