@@ -2,12 +2,11 @@
 #include "edgewise/graph/builders.h"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 #include <vector>
 
 #include "edgewise/base/error.h"
-#include "edgewise/base/random.h"
+#include "edgewise/graph/draw_distinct.h"
 #include "edgewise/graph/node_count.h"
 
 namespace edgewise {
@@ -24,18 +23,23 @@ Relation interval_relation(std::int64_t num_sources, std::int64_t num_destinatio
   return Relation::from_intervals(num_sources, std::move(rows));
 }
 
-/// Draws `count` different numbers below `bound`; each set is equally likely (Bentley and Floyd 1987, "A sample of
-/// brilliance").
-std::set<std::uint64_t> draw_distinct(RandomStream random, std::int64_t count, std::int64_t bound) {
-  std::set<std::uint64_t> drawn;
+}  // namespace
+
+std::vector<std::int64_t> draw_distinct(RandomStream random, std::int64_t count, std::int64_t bound) {
+  std::vector<std::int64_t> drawn;
+  drawn.reserve(static_cast<std::size_t>(count));
   for (std::int64_t last = bound - count; last < bound; ++last) {
-    const std::uint64_t number = random.next_below(last + 1);
-    if (!drawn.insert(number).second) drawn.insert(last);
+    const auto number = static_cast<std::int64_t>(random.next_below(static_cast<std::uint64_t>(last) + 1));
+    const auto place = std::ranges::lower_bound(drawn, number);
+    const bool is_new = place == drawn.end() || *place != number;
+    if (is_new) {
+      drawn.insert(place, number);
+    } else {
+      drawn.push_back(last);  // above all numbers drawn before
+    }
   }
   return drawn;
 }
-
-}  // namespace
 
 Relation complete(std::int64_t num_nodes) {
   check_node_count(num_nodes, "complete: num_nodes");
@@ -112,7 +116,7 @@ Relation random_relation(std::int64_t num_sources, std::int64_t num_destinations
   if (in_degree >= num_sources) return bipartite(num_sources, num_destinations);
 
   return Relation::from_rows(num_sources, num_destinations, [&](std::int64_t d, std::vector<NodeIndex>& sources) {
-    for (const std::uint64_t source : draw_distinct(RandomStream(seed, d), in_degree, num_sources)) {
+    for (const std::int64_t source : draw_distinct(RandomStream(seed, d), in_degree, num_sources)) {
       sources.push_back(static_cast<NodeIndex>(source));
     }
   });
