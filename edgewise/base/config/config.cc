@@ -102,6 +102,14 @@ struct Assign {
     return true;
   }
 
+  bool operator()(StringLists* value) const {
+    std::vector<std::string> list(1);
+    const bool is_list = node.is_array() && !node.as_array()->empty() && (*this)(&list);
+    if (!is_list && !(*this)(&list.front())) return operator()<std::vector<std::string>>(value);
+    *value = {std::move(list)};
+    return true;
+  }
+
   bool operator()(const EnumValue& value) const {
     const auto* text = node.as_string();
     if (text == nullptr) return false;

@@ -53,6 +53,7 @@ struct RequirementText {
   std::string operator()(const std::vector<std::string>*) const { return "a list of strings"; }
   std::string operator()(const std::vector<std::int64_t>*) const { return "a list of whole numbers" + element_range(); }
   std::string operator()(const std::vector<double>*) const { return "a list of numbers" + element_range(); }
+  std::string operator()(const StringLists*) const { return "a string, a list of strings or a list of such lists"; }
   template <class Value>
   std::string operator()(const std::optional<Value>*) const {
     return (*this)(static_cast<const Value*>(nullptr)) + " or " + quote(kNoneText);
@@ -80,6 +81,10 @@ struct ValueText {
     std::string text;
     for (const auto& element : list) text += (text.empty() ? "" : ", ") + (*this)(element);
     return "[" + text + "]";
+  }
+  std::string operator()(const StringLists& lists) const {
+    if (lists.size() != 1 || lists.front().empty()) return operator()<std::vector<std::string>>(lists);
+    return lists.front().size() == 1 ? (*this)(lists.front().front()) : (*this)(lists.front());
   }
   template <class Value>
   std::string operator()(const std::optional<Value>& value) const {

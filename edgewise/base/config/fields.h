@@ -29,7 +29,8 @@
 //     };
 //
 // A field is a bool, int, std::int64_t, std::uint64_t, double or std::string, an optional double, std::int64_t or
-// std::string, a vector of std::string, std::int64_t or double, an enum with enum_names, or a struct with list_fields.
+// std::string, a vector of std::string, std::int64_t or double, StringLists, an enum with enum_names, or a struct with
+// list_fields.
 
 namespace edgewise {
 
@@ -95,12 +96,15 @@ struct EnumValue {
   std::function<void(std::size_t index)> set;
 };
 
+/// Lists of strings. In a config, a list of strings stands for one such list, and a string for a list of this string.
+using StringLists = std::vector<std::vector<std::string>>;
+
 struct Field;
 using Section = std::vector<Field>;
 using FieldValue =
     std::variant<bool*, int*, std::int64_t*, std::uint64_t*, double*, std::string*, std::optional<double>*,
                  std::optional<std::int64_t>*, std::optional<std::string>*, std::vector<std::string>*,
-                 std::vector<std::int64_t>*, std::vector<double>*, EnumValue, Section>;
+                 std::vector<std::int64_t>*, std::vector<double>*, StringLists*, EnumValue, Section>;
 
 /// One field of an option struct. `value` points into that struct.
 struct Field {

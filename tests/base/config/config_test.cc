@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -47,6 +48,7 @@ struct DataOptions {
   std::vector<std::string> extra = {"a", "b"};
   std::vector<std::int64_t> lengths = {1, 2};
   std::optional<std::string> vocabulary = "word";
+  StringLists groups = {{"a"}};
 
   bool operator==(const DataOptions&) const = default;
 
@@ -56,6 +58,7 @@ struct DataOptions {
     field("extra", self.extra, "more files with training pairs");
     field("lengths", self.lengths, "lengths of a bucket in tokens", at_least(1).at_most(100));
     field("vocabulary", self.vocabulary, "vocabulary file");
+    field("groups", self.groups, "groups of languages");
   }
 };
 
@@ -147,7 +150,7 @@ TEST(Config, ReportsEachErrorWithItsPosition) {
       {"steps = 5", "config.toml:1:1: steps is unknown; did you mean train.steps?"},
       {"[train.data]\ntest = 5",
        "config.toml:2:1: train.data.test is unknown; known are train.data.train, train.data.extra, "
-       "train.data.lengths, train.data.vocabulary"},
+       "train.data.lengths, train.data.vocabulary, train.data.groups"},
       {"\"a\\nb c\" = 1", "config.toml:1:1: \"a\\nb c\" is unknown; known are name, model, train"},
       {"train.zzz = 1\nmodel.zzz = 1",
        "config.toml:1:7: train.zzz is unknown; known are train.data, train.steps, train.dropout, train.rate, "
@@ -228,6 +231,26 @@ TEST(Override, ReadsItsValueAsToml) {
   EXPECT_EQ(options.model.scale, std::nullopt);
 }
 
+TEST(Override, ReadsAStringAListOrAListOfListsAsListsOfStrings) {
+  const auto groups_of = [](const std::string& value) {
+    return parse("", {"train.data.groups=" + value}).train.data.groups;
+  };
+  EXPECT_EQ(groups_of("de"), (StringLists{{"de"}}));
+  EXPECT_EQ(groups_of("de en"), (StringLists{{"de en"}}));
+  EXPECT_EQ(groups_of("\"de\""), (StringLists{{"de"}}));
+  EXPECT_EQ(groups_of("['de', 'en']"), (StringLists{{"de", "en"}}));
+  EXPECT_EQ(groups_of("[['de', 'en'], ['fr']]"), (StringLists{{"de", "en"}, {"fr"}}));
+  EXPECT_EQ(groups_of("[]"), StringLists());
+  EXPECT_EQ(groups_of("[[]]"), StringLists(1));
+  for (std::string value : {"1", "['de', ['en']]", "[['de'], 'en']", "[[['de']]]", "[1]"}) {
+    const std::string error = error_of_config("", {"train.data.groups=" + value});
+    const std::string position = "--set train.data.groups=" + value;
+    std::ranges::replace(value, '\'', '"');
+    EXPECT_EQ(error, position + ": train.data.groups is " + value +
+                         ", needs a string, a list of strings or a list of such lists");
+  }
+}
+
 TEST(Override, ReadsTextWithoutQuotesAsAString) {
   EXPECT_EQ(parse("", {"train.data.train=data/a=b, #1.tsv"}).train.data.train, "data/a=b, #1.tsv");
   EXPECT_EQ(parse("", {"name=2016-01-01"}).name, "2016-01-01");
@@ -288,7 +311,8 @@ TEST(ToToml, WritesEveryFieldWithSectionsLast) {
             "train = \"\"\n"
             "extra = [\"a\", \"b\"]\n"
             "lengths = [1, 2]\n"
-            "vocabulary = \"word\"\n");
+            "vocabulary = \"word\"\n"
+            "groups = \"a\"\n");
 }
 
 TEST(ToToml, WritesHelpAsComments) {
@@ -350,6 +374,8 @@ RC_GTEST_PROP(ToToml, WritesTextThatParsesToEqualOptions, ()) {
   options.train.data.extra = *rc::gen::container<std::vector<std::string>>(any_text());
   options.train.data.lengths = *rc::gen::container<std::vector<std::int64_t>>(rc::gen::inRange<std::int64_t>(1, 101));
   options.train.data.vocabulary.reset();
+  options.train.data.groups =
+      *rc::gen::resize(9, rc::gen::container<StringLists>(rc::gen::container<std::vector<std::string>>(any_text())));
 
   RC_ASSERT(parse(to_toml(options)) == options);
   RC_ASSERT(parse(to_toml(options, TomlComments::kHelp)) == options);
