@@ -3,8 +3,8 @@
 
 #include <string>
 
+#include "edgewise/base/files/json_settings.h"
 #include "edgewise/convert/ctranslate2_model.h"
-#include "edgewise/convert/json_settings.h"
 #include "edgewise/options/transformer_options.h"
 
 namespace edgewise {

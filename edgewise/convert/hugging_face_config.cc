@@ -8,9 +8,9 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/files/files.h"
+#include "edgewise/base/files/json_settings.h"
 #include "edgewise/base/sorting.h"
 #include "edgewise/base/utf8.h"
-#include "edgewise/convert/json_settings.h"
 #include "edgewise/convert/neutral_settings.h"
 
 namespace edgewise {

@@ -8,8 +8,8 @@
 #include "edgewise/base/config/range.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/files/files.h"
+#include "edgewise/base/files/json_settings.h"
 #include "edgewise/base/utf8.h"
-#include "edgewise/convert/json_settings.h"
 #include "edgewise/convert/neutral_settings.h"
 #include "edgewise/text/vocabulary/mapped_vocabulary.h"
 

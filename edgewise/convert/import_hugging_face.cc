@@ -3,12 +3,12 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/files/files.h"
+#include "edgewise/base/files/json_settings.h"
 #include "edgewise/base/sorting.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/convert/hugging_face_config.h"
 #include "edgewise/convert/hugging_face_vocabulary.h"
 #include "edgewise/convert/imported_model.h"
-#include "edgewise/convert/json_settings.h"
 #include "edgewise/convert/position_tables.h"
 #include "edgewise/convert/pytorch_model.h"
 #include "edgewise/convert/system_layouts.h"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
 #include <string_view>
 
 // The settings in files of other systems that an import ignores on purpose, because they do not change translations:
@@ -59,15 +57,5 @@ inline constexpr std::string_view kNeutralDecoderOptions =
     "max-length-crop maxi-batch maxi-batch-sort mini-batch mini-batch-words model-mmap n-best num-devices "
     "optimize output precision quiet quiet-translation relative-paths seed sqlite stat-freq version "
     "word-scores workspace";
-
-/// Whether a name is one of those in a list with spaces between them.
-inline bool is_listed(std::string_view names, std::string_view name) {
-  for (std::size_t begin = 0; begin < names.size();) {
-    const std::size_t end = std::min(names.find(' ', begin), names.size());
-    if (names.substr(begin, end - begin) == name) return true;
-    begin = end + 1;
-  }
-  return false;
-}
 
 }  // namespace edgewise

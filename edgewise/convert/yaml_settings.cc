@@ -6,8 +6,8 @@
 
 #include "edgewise/base/config/range.h"
 #include "edgewise/base/error.h"
+#include "edgewise/base/files/json_settings.h"
 #include "edgewise/base/utf8.h"
-#include "edgewise/convert/neutral_settings.h"
 
 namespace edgewise {
 

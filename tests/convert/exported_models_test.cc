@@ -10,9 +10,9 @@
 
 #include "edgewise/base/config/config.h"
 #include "edgewise/base/files/files.h"
+#include "edgewise/base/files/json_settings.h"
 #include "edgewise/convert/exported_model.h"
 #include "edgewise/convert/imported_model.h"
-#include "edgewise/convert/json_settings.h"
 #include "edgewise/positions/position_formula.h"
 #include "tests/base/support.h"
 #include "tests/convert/learned_model.h"

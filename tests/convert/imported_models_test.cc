@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "edgewise/base/files/json_settings.h"
 #include "edgewise/convert/imported_model.h"
-#include "edgewise/convert/json_settings.h"
 #include "edgewise/search/scorer.h"
 #include "edgewise/translate/model_files.h"
 #include "edgewise/translate/translator.h"

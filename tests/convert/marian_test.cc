@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "edgewise/base/files/json_settings.h"
 #include "edgewise/convert/imported_model.h"
-#include "edgewise/convert/json_settings.h"
 #include "edgewise/translate/model_files.h"
 #include "edgewise/translate/translator.h"
 #include "tests/base/support.h"

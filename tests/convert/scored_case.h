@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "edgewise/convert/json_settings.h"
+#include "edgewise/base/files/json_settings.h"
 #include "edgewise/search/scorer.h"
 #include "edgewise/translate/model_files.h"
 

@@ -22,6 +22,10 @@ struct JsonValue {
   bool is_null() const { return kind == JsonKind::kNull; }
 };
 
+/// Reads the next value of a scanner. `what` names the value in errors. Throws Error for more than 8 levels or
+/// 1 000 000 values.
+JsonValue read_json_value(JsonScanner& json, const std::string& what);
+
 /// Returns the members of an object. Errors begin with `where`. Throws Error for more than 8 levels or 1 000 000
 /// values.
 std::map<std::string, JsonValue> parse_json_object(std::string_view text, std::string where);

@@ -11,9 +11,12 @@
 #include <string_view>
 #include <utility>
 
-#include "edgewise/convert/json_value.h"
+#include "edgewise/base/files/json_value.h"
 
 namespace edgewise {
+
+/// Returns whether a name is one of those in a list with spaces between them.
+bool is_listed(std::string_view names, std::string_view name);
 
 /// The settings in a JSON file of another system: an object whose members may be null, which means the default.
 class JsonSettings {
@@ -22,8 +25,9 @@ class JsonSettings {
   /// values.
   static JsonSettings read(const std::filesystem::path& path, std::string_view caller);
 
-  /// No settings.
-  explicit JsonSettings(std::string where) : where_(std::move(where)) {}
+  /// Takes the members of an object, by default none. Errors begin with `where`.
+  explicit JsonSettings(std::string where, std::map<std::string, JsonValue> members = {})
+      : where_(std::move(where)), members_(std::move(members)) {}
 
   const std::string& where() const { return where_; }
 
@@ -42,7 +46,7 @@ class JsonSettings {
   void require_absent(const std::string& key) const;  // an empty list or object counts as absent
 
   /// Throws Error for a member that nothing has read and that may change translations. Allowed are members that are
-  /// null, that begin with an underscore, that `without_effect` lists (neutral_settings.h), or that were read from
+  /// null, that begin with an underscore, that `without_effect` lists, with spaces between them, or that were read from
   /// `overriding`, a file that has precedence.
   void expect_all_known(std::string_view without_effect, const JsonSettings* overriding = nullptr) const;
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/convert/json_settings.h"
+#include "edgewise/base/files/json_settings.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/files/files.h"
 #include "edgewise/base/files/json.h"
 #include "edgewise/base/utf8.h"
-#include "edgewise/convert/neutral_settings.h"
 
 namespace edgewise {
 namespace {
@@ -16,6 +16,15 @@ constexpr std::uint64_t kMaxJsonBytes = std::uint64_t{32} << 20;
 constexpr double kMaxExactInteger = 9007199254740992.0;  // 2^53: each whole number up to here is a double
 
 }  // namespace
+
+bool is_listed(std::string_view names, std::string_view name) {
+  for (std::size_t begin = 0; begin < names.size();) {
+    const std::size_t end = std::min(names.find(' ', begin), names.size());
+    if (names.substr(begin, end - begin) == name) return true;
+    begin = end + 1;
+  }
+  return false;
+}
 
 JsonSettings JsonSettings::read(const std::filesystem::path& path, std::string_view caller) {
   const std::string text = read_file(path, caller, kMaxJsonBytes);

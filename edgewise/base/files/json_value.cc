@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "edgewise/convert/json_value.h"
+#include "edgewise/base/files/json_value.h"
 
 #include <utility>
 
@@ -10,20 +10,20 @@
 namespace edgewise {
 namespace {
 
-constexpr int kMaxDepth = 8;
+constexpr int kMaxValueDepth = 8;
 constexpr std::size_t kMaxValues = 1'000'000;
 constexpr std::size_t kLongestDescription = 80;
 
 /// Reads a value inside of `depth` others, and counts it and those inside of it.
-JsonValue read_json_value(JsonScanner& json, const std::string& what, int depth, std::size_t& num_values) {
+JsonValue read_nested(JsonScanner& json, const std::string& what, int depth, std::size_t& num_values) {
   JsonValue value;
   value.kind = json.next_kind(what);
-  if (depth == kMaxDepth)
-    json.fail_at_value(fmt::format("values are nested too deep, needs at most {} levels", kMaxDepth));
+  if (depth == kMaxValueDepth)
+    json.fail_at_value(fmt::format("values are nested too deep, needs at most {} levels", kMaxValueDepth));
   if (++num_values > kMaxValues) {
     json.fail_at_value(fmt::format("there are more than {0} values, needs at most {0}", kMaxValues));
   }
-  const auto read_inner = [&](const std::string& key) { return read_json_value(json, key, depth + 1, num_values); };
+  const auto read_inner = [&](const std::string& key) { return read_nested(json, key, depth + 1, num_values); };
   switch (value.kind) {
     case JsonKind::kObject:
       json.read_object(what, [&](const std::string& key) { value.members[key] = read_inner(key); });
@@ -66,10 +66,14 @@ std::string to_text(const JsonValue& value) {
 
 }  // namespace
 
+JsonValue read_json_value(JsonScanner& json, const std::string& what) {
+  std::size_t num_values = 0;
+  return read_nested(json, what, 0, num_values);
+}
+
 std::map<std::string, JsonValue> parse_json_object(std::string_view text, std::string where) {
   JsonScanner json(text, std::move(where));
-  std::size_t num_values = 0;
-  JsonValue value = read_json_value(json, "the file", 0, num_values);
+  JsonValue value = read_json_value(json, "the file");
   json.expect_end();
   if (value.kind != JsonKind::kObject) json.fail_at_value("the file is no object, needs one");
   return std::move(value.members);
