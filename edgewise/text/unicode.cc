@@ -3,6 +3,7 @@
 
 #include <unicode/bytestream.h>
 #include <unicode/casemap.h>
+#include <unicode/normalizer2.h>
 #include <unicode/uchar.h>
 #include <unicode/uscript.h>
 
@@ -36,6 +37,15 @@ bool is_space(char32_t code_point) {
            (code_point >= 0x1C && code_point <= 0x1F);
   }
   return code_point == 0x85 || has_category(code_point, U_GC_Z_MASK);
+}
+
+bool is_white_space(char32_t code_point) { return u_isUWhiteSpace(static_cast<UChar32>(code_point)) != 0; }
+
+bool is_regex_word(char32_t code_point) {
+  constexpr std::uint32_t kCategories = U_GC_M_MASK | U_GC_ND_MASK | U_GC_PC_MASK;
+  const auto point = static_cast<UChar32>(code_point);
+  return has_category(code_point, kCategories) || u_isUAlphabetic(point) != 0 ||
+         u_hasBinaryProperty(point, UCHAR_JOIN_CONTROL) != 0;
 }
 
 bool is_number(char32_t code_point) { return has_category(code_point, U_GC_N_MASK); }
@@ -77,6 +87,22 @@ char32_t titlecase_letter(char32_t code_point) {
 std::string lower_case(std::string_view text) { return map_case(text, icu::CaseMap::utf8ToLower, "lower_case"); }
 
 std::string upper_case(std::string_view text) { return map_case(text, icu::CaseMap::utf8ToUpper, "upper_case"); }
+
+std::string to_normal_form(std::string_view text, NormalForm form) {
+  UErrorCode status = U_ZERO_ERROR;
+  const bool is_canonical = form == NormalForm::kNfc || form == NormalForm::kNfd;
+  const bool is_composed = form == NormalForm::kNfc || form == NormalForm::kNfkc;
+  const icu::Normalizer2* normalizer = icu::Normalizer2::getInstance(
+      nullptr, is_canonical ? "nfc" : "nfkc", is_composed ? UNORM2_COMPOSE : UNORM2_DECOMPOSE, status);
+  std::string normal;
+  icu::StringByteSink<std::string> sink(&normal);
+  if (U_SUCCESS(status)) {
+    normalizer->normalizeUTF8(0, icu::StringPiece(text.data(), static_cast<std::int32_t>(text.size())), sink, nullptr,
+                              status);
+  }
+  check(U_SUCCESS(status), "to_normal_form: text has {} bytes, ICU says {}", text.size(), u_errorName(status));
+  return normal;
+}
 
 std::vector<std::string_view> split_words(std::string_view text) {
   std::vector<std::string_view> words;

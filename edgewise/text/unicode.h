@@ -13,6 +13,13 @@ namespace edgewise {
 /// between lines and fields.
 bool is_space(char32_t code_point);
 
+/// Returns whether regular expressions match the code point with `\s`: Unicode's property White_Space.
+bool is_white_space(char32_t code_point);
+
+/// Returns whether regular expressions match the code point with `\w`: letters, marks, decimal digits, connectors such
+/// as `_`, and joiners (Unicode Technical Standard 18, annex C).
+bool is_regex_word(char32_t code_point);
+
 bool is_number(char32_t code_point);             // general category N*
 bool is_punctuation(char32_t code_point);        // P*
 bool is_symbol(char32_t code_point);             // S*
@@ -47,6 +54,11 @@ std::string lower_case(std::string_view text);
 
 /// Applies Unicode's full upper-case mappings in the root locale: `ß` becomes `SS`. Equals Python's str.upper.
 std::string upper_case(std::string_view text);
+
+enum class NormalForm { kNfc, kNfd, kNfkc, kNfkd };
+
+/// Returns the text in a normal form of Unicode Standard Annex 15.
+std::string to_normal_form(std::string_view text, NormalForm form);
 
 /// Splits at runs of white space. Returns views of `text`.
 std::vector<std::string_view> split_words(std::string_view text);

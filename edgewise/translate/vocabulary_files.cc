@@ -37,6 +37,10 @@ class VocabularyParser {
       return {both, both};
     }
     const auto tokens = parse_tokens(name);
+    if (tokens->list().text == TokenText::kTokenizer) {
+      const auto both = make_with_tokenizer(tokens, "");
+      return {both, both};
+    }
     const auto input_pieces = find_pieces(*tokens, kInputPrefix);
     const auto output_pieces = find_pieces(*tokens, kOutputPrefix);
     const auto input = make_mapped_vocabulary(tokens, input_pieces);
@@ -63,12 +67,23 @@ class VocabularyParser {
     const std::string name = find(prefix);
     if (!name.ends_with(kMappedFile)) return parse_vocabulary(files_.at(name), path(name));
     const auto tokens = parse_tokens(name);
+    if (tokens->list().text == TokenText::kTokenizer) return make_with_tokenizer(tokens, prefix);
     return make_mapped_vocabulary(tokens, find_pieces(*tokens, prefix));
   }
 
   std::shared_ptr<const TokenIndex> parse_tokens(const std::string& name) const {
     return std::make_shared<TokenIndex>(parse_token_list(files_.at(name), path(name)),
                                         fmt::format("load_vocabulary: {}", path(name)));
+  }
+
+  std::shared_ptr<const Vocabulary> make_with_tokenizer(std::shared_ptr<const TokenIndex> tokens,
+                                                        std::string_view prefix) const {
+    const std::string name = join(prefix, kTokenizerFile);
+    check(files_.contains(name), "{}: {} does not list {}, needs it, because the vocabulary's text is tokenizer",
+          caller_, path(kManifestName), name);
+    const std::string where = fmt::format("load_vocabulary: {}", path(name));
+    return make_tokenizer_vocabulary(std::move(tokens), std::make_shared<TokenizerCodec>(files_.at(name), where),
+                                     where);
   }
 
   /// Parses the SentencePiece model of a side, or the model of both sides; null if the tokens need none.
@@ -115,20 +130,22 @@ bool is_vocabulary_file(std::string_view name) {
       break;
     }
   }
-  constexpr std::array kNames = {kLookupFile, kSentencePieceFile, kMappedFile, kPiecesFile, kCaseFile};
+  constexpr std::array kNames = {kLookupFile, kSentencePieceFile, kMappedFile, kPiecesFile, kTokenizerFile, kCaseFile};
   return std::ranges::find(kNames, name) != kNames.end();
 }
 
-void add_pieces(const Vocabularies& vocabularies, std::map<std::string, std::string>& files) {
+void add_pieces(const Vocabularies& vocabularies, bool is_shared, std::map<std::string, std::string>& files) {
   std::string input = vocabularies.input->serialize_pieces();
   std::string output = vocabularies.output->serialize_pieces();
   if (input.empty() && output.empty()) return;
-  if (input == output) {
-    files[std::string(kPiecesFile)] = std::move(input);
+  const std::string_view input_name = vocabularies.input->pieces_name();
+  const std::string_view output_name = vocabularies.output->pieces_name();
+  if (input == output && (input_name == kPiecesFile || is_shared)) {
+    files[std::string(input_name)] = std::move(input);
     return;
   }
-  if (!input.empty()) files[join(kInputPrefix, kPiecesFile)] = std::move(input);
-  if (!output.empty()) files[join(kOutputPrefix, kPiecesFile)] = std::move(output);
+  if (!input.empty()) files[join(kInputPrefix, input_name)] = std::move(input);
+  if (!output.empty()) files[join(kOutputPrefix, output_name)] = std::move(output);
 }
 
 }  // namespace
@@ -148,7 +165,7 @@ std::map<std::string, std::string> serialize_vocabularies(const Vocabularies& vo
   };
   add(kInputPrefix, *vocabularies.input);
   add(kOutputPrefix, *vocabularies.output);
-  add_pieces(vocabularies, files);
+  add_pieces(vocabularies, is_shared, files);
   return files;
 }
 

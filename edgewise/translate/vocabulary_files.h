@@ -18,6 +18,7 @@ namespace edgewise {
 //
 //     PREFIXvocabulary.txt, .model or .json   the tokens of a side
 //     PREFIXpieces.model                      the SentencePiece model that a vocabulary.json may need
+//     PREFIXtokenizer.json                    the tokenizer that a vocabulary.json may need instead
 //     PREFIXcase.txt                          how a side treats capitals; its prefix is never left out
 inline constexpr std::string_view kInputPrefix = "input_";
 inline constexpr std::string_view kOutputPrefix = "output_";

@@ -25,6 +25,7 @@ constexpr Reader kReaders[] = {
     {"sentencepiece", read_sentencepiece},
     {"settings", read_settings},
     {"token_list", read_token_list},
+    {"tokenizer", read_tokenizer},
     {"tree", read_tree},
     {"vocabulary", read_vocabulary},
     {"yaml", read_yaml_text},

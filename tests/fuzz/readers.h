@@ -29,6 +29,7 @@ void read_json(std::string_view bytes);
 void read_vocabulary(std::string_view bytes);
 void read_sentencepiece(std::string_view bytes);
 void read_token_list(std::string_view bytes);
+void read_tokenizer(std::string_view bytes);
 void read_case(std::string_view bytes);
 void read_corpus(std::string_view bytes);
 void read_pairs(std::string_view bytes);  // a byte for the options, and an archive with "input" and "output"

@@ -8,6 +8,7 @@
 #include "edgewise/text/corpus/indexed_text.h"
 #include "edgewise/text/corpus/line_reader.h"
 #include "edgewise/text/corpus/parallel_text.h"
+#include "edgewise/text/tokenizer/tokenizer_codec.h"
 #include "edgewise/text/vocabulary/mapped_vocabulary.h"
 #include "edgewise/text/vocabulary/sentence_case.h"
 #include "edgewise/text/vocabulary/sentence_frame.h"
@@ -101,6 +102,19 @@ void read_token_list(std::string_view bytes) {
       accept_errors([&] { frame_input(*vocabulary, ">>fr<<" + sentence, true, languages, "fuzz"); });
     }
     accept_errors([&] { check_sentence_options(*vocabulary, *vocabulary, true, languages, "fuzz"); });
+  });
+}
+
+void read_tokenizer(std::string_view bytes) {
+  accept_errors([&] {
+    const TokenizerCodec codec(std::string(bytes), "fuzzed");
+    for (const std::string& sentence : sentences()) {
+      accept_errors([&] {
+        const std::vector<std::int64_t> tokens = codec.encode(sentence);
+        for (const std::int64_t token : tokens) require(token >= 0 && token < std::ssize(codec.tokens()));
+        require(!find_bad_utf8(codec.decode(tokens)));
+      });
+    }
   });
 }
 

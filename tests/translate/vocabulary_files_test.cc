@@ -103,6 +103,47 @@ TEST_F(VocabularyFiles, OfOneModelForBothSidesAreWrittenAndReadOnce) {
   EXPECT_TRUE(have_same_files(*found.input, *both));
 }
 
+/// Returns a vocabulary whose text is split by a tokenizer.json with the letters.
+std::shared_ptr<const Vocabulary> vocabulary_of_tokenizer(const std::string& letters) {
+  std::string tokens;
+  TokenList list = {.text = TokenText::kTokenizer};
+  for (const char letter : letters) {
+    tokens += fmt::format(R"({}"{}":{})", tokens.empty() ? "" : ",", letter, list.tokens.size());
+    list.tokens.emplace_back(1, letter);
+  }
+  list.rules = {.special = {.padding = 0, .unknown = 0, .begin = 0, .end = 0}, .omitted = {}, .forbidden = {}};
+  const std::string file = fmt::format(R"({{"model":{{"type":"BPE","vocab":{{{}}},"merges":[]}}}})", tokens);
+  return make_tokenizer_vocabulary(std::make_shared<TokenIndex>(std::move(list), "test"),
+                                   std::make_shared<TokenizerCodec>(file, "test"), "test");
+}
+
+TEST_F(VocabularyFiles, OfATokenizerAreReadAgain) {
+  const auto both = vocabulary_of_tokenizer("abc");
+  Files files = serialize_vocabularies({both, both}, true);
+  EXPECT_THAT(names_of(files), ElementsAre("tokenizer.json", "vocabulary.json"));
+
+  const Vocabularies found = write_and_read(files, true);
+
+  EXPECT_EQ(found.input, found.output);
+  EXPECT_TRUE(have_same_files(*found.input, *both));
+  EXPECT_EQ(found.input->encode("cab"), both->encode("cab"));
+
+  files.erase("tokenizer.json");
+  EXPECT_THAT(error_of_files(files, true),
+              HasSubstr("manifest.json does not list tokenizer.json, needs it, because the vocabulary's text is "
+                        "tokenizer"));
+}
+
+TEST_F(VocabularyFiles, OfTwoTokenizersAreReadAgain) {
+  const Vocabularies written = {vocabulary_of_tokenizer("abc"), vocabulary_of_tokenizer("cba")};
+  const Files files = serialize_vocabularies(written, false);
+  EXPECT_THAT(names_of(files), ElementsAre("input_tokenizer.json", "input_vocabulary.json", "output_tokenizer.json",
+                                           "output_vocabulary.json"));
+  const Vocabularies found = write_and_read(files, false);
+  EXPECT_TRUE(have_same_files(*found.input, *written.input));
+  EXPECT_TRUE(have_same_files(*found.output, *written.output));
+}
+
 TEST_F(VocabularyFiles, OfSeparateListsAreReadAgain) {
   const Vocabularies written = {make_mapped_vocabulary(index_of_pieces(), input_pieces()),
                                 vocabulary_of(list_of_words({"a", "b"}))};

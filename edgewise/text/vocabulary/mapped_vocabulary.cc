@@ -6,24 +6,17 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/random.h"
+#include "edgewise/text/tokenizer/replaced_text.h"
 #include "edgewise/text/unicode.h"
 #include "edgewise/text/vocabulary/lookup_vocabulary.h"
+#include "edgewise/text/vocabulary/vocabulary_names.h"
 
 namespace edgewise {
 namespace {
 
 constexpr std::string_view kSpaceSymbol = "\u2581";
 
-std::string replace_space_symbols(std::string_view text) {
-  std::string replaced;
-  for (;;) {
-    const std::size_t found = text.find(kSpaceSymbol);
-    replaced += text.substr(0, found);
-    if (found == std::string_view::npos) return replaced;
-    replaced += ' ';
-    text.remove_prefix(found + kSpaceSymbol.size());
-  }
-}
+std::string replace_space_symbols(std::string_view text) { return replace_each(text, kSpaceSymbol, " "); }
 
 /// Joins pieces as Hugging Face's tokenizers do: the first piece has no space.
 std::string join_metaspace(const std::vector<std::string_view>& pieces) {
@@ -45,6 +38,7 @@ class MappedVocabulary final : public Vocabulary {
   std::int64_t size() const override { return std::ssize(tokens_->list().tokens); }
   const SentenceRules& rules() const override { return tokens_->list().rules; }
   std::string serialize() const override { return write_token_list(tokens_->list()); }
+  std::string_view pieces_name() const override { return pieces_ ? kPiecesFile : std::string_view(); }
   std::string serialize_pieces() const override { return pieces_ ? pieces_->bytes() : std::string(); }
   std::optional<SentencePieceModel> piece_model() const override {
     return pieces_ ? std::optional(pieces_->algorithm()) : std::nullopt;
@@ -112,7 +106,7 @@ class MappedVocabulary final : public Vocabulary {
         return join_words(texts);
       case TokenText::kMetaspace:
         return join_metaspace(texts);
-      case TokenText::kPieces:
+      default:
         break;
     }
     return std::string(strip_space(replace_space_symbols(pieces_->join(texts))));
@@ -129,6 +123,8 @@ class MappedVocabulary final : public Vocabulary {
 std::shared_ptr<const Vocabulary> make_mapped_vocabulary(std::shared_ptr<const TokenIndex> tokens,
                                                          std::shared_ptr<const PieceCodec> pieces) {
   check(tokens != nullptr, "make_mapped_vocabulary: tokens is null, needs a list of tokens");
+  check(tokens->list().text != TokenText::kTokenizer,
+        "make_mapped_vocabulary: the text of the vocabulary is tokenizer, needs make_tokenizer_vocabulary");
   check((tokens->list().text != TokenText::kTokens) == (pieces != nullptr),
         "make_mapped_vocabulary: the text of the vocabulary is {}, but pieces is {}; pieces need a model, tokens none",
         enum_name(tokens->list().text), pieces ? "a model" : "null");

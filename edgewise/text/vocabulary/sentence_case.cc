@@ -104,6 +104,7 @@ class CasedVocabulary final : public Vocabulary {
   std::int64_t size() const override { return vocabulary_->size(); }
   const SentenceRules& rules() const override { return vocabulary_->rules(); }
   std::string serialize() const override { return vocabulary_->serialize(); }
+  std::string_view pieces_name() const override { return vocabulary_->pieces_name(); }
   std::string serialize_pieces() const override { return vocabulary_->serialize_pieces(); }
   bool separates_punctuation() const override { return vocabulary_->separates_punctuation(); }
   std::optional<SentencePieceModel> piece_model() const override { return vocabulary_->piece_model(); }

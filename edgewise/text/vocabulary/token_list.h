@@ -46,12 +46,13 @@ enum class TokenText {
   kPieces,     // into the pieces of a SentencePiece model
   kMetaspace,  // likewise, with the spaces of Hugging Face's tokenizers: white space at the end of a text is a piece
                // too, and decoding keeps it
-  kTokens      // at spaces: the text consists of tokens
+  kTokens,     // at spaces: the text consists of tokens
+  kTokenizer   // by a tokenizer.json, which has the same tokens
 };
 
 inline constexpr auto enum_names(TokenText) {
   return std::array{EnumName{TokenText::kPieces, "pieces"}, EnumName{TokenText::kMetaspace, "metaspace"},
-                    EnumName{TokenText::kTokens, "tokens"}};
+                    EnumName{TokenText::kTokens, "tokens"}, EnumName{TokenText::kTokenizer, "tokenizer"}};
 }
 
 /// The vocabulary of another system: tokens with the numbers of that system, and the roles of those that are no text.
@@ -75,8 +76,9 @@ TokenList parse_token_list(std::string_view bytes, std::string_view name);
 class TokenIndex {
  public:
   /// Throws Error, beginning with `where`, for a token that is empty, there twice or not UTF-8, a number outside the
-  /// list, lists that do not ascend, an unknown token that is another special token too, an end token that outputs may
-  /// not contain, and languages without a place or a place without languages.
+  /// list, lists that do not ascend, an unknown token that is another special token too (with a tokenizer.json, which
+  /// need not have one, it may be), an end token that outputs may not contain, and languages without a place or a place
+  /// without languages.
   TokenIndex(TokenList list, std::string_view where);
   TokenIndex(const TokenIndex&) = delete;
   TokenIndex& operator=(const TokenIndex&) = delete;

@@ -148,8 +148,9 @@ class Vocabulary {
   /// Returns whether words are separated from the marks after them.
   virtual bool separates_punctuation() const { return false; }
 
-  /// Returns the bytes of the SentencePiece model, "pieces.model", that splits the text of a mapped vocabulary; empty
-  /// if there is no such file.
+  /// Return the name, "pieces.model" or "tokenizer.json", and the bytes of the file that splits the text of a mapped
+  /// vocabulary: a SentencePiece model or a tokenizer; empty if there is no such file.
+  virtual std::string_view pieces_name() const { return {}; }
   virtual std::string serialize_pieces() const { return {}; }
 
   /// Returns the algorithm that learned the pieces; nothing for a vocabulary without a SentencePiece model.
