@@ -15,6 +15,7 @@ void check_exportable(const TransformerOptions& model, std::string_view caller) 
   if (model.score != ScoreKind::kDot) refuse_option(caller, "model.score", enum_name(model.score), "dot");
   if (model.clamp) refuse_option(caller, "model.clamp", json_number(*model.clamp), "no limit");
   if (model.norm != NormKind::kLayerNorm) refuse_option(caller, "model.norm", enum_name(model.norm), "layer_norm");
+  if (!model.norm_bias) refuse_option(caller, "model.norm_bias", "false", "true");
 }
 
 void check_case_is_kept(const VocabularySection& vocabulary, std::string_view caller) {

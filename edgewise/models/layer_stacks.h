@@ -47,7 +47,7 @@ struct LayerStack {
   LayerStack() = default;
   LayerStack(const TransformerOptions& options, std::int64_t num_layers, RandomStream& random) {
     for (std::int64_t i = 0; i < num_layers; ++i) layers.emplace_back(options, random);
-    if (options.final_norm) norm = Norm(options.size, options.norm, options.norm_epsilon);
+    if (options.final_norm) norm = Norm(options);
   }
 
   template <typename Self, typename Visitor>

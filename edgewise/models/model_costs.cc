@@ -15,7 +15,7 @@ std::int64_t count_feed_forward(const TransformerOptions& options) {
   return 2 * options.size * options.feed_forward + options.feed_forward + options.size;
 }
 
-std::int64_t count_norm(const TransformerOptions& options) { return 2 * options.size; }
+std::int64_t count_norm(const TransformerOptions& options) { return (options.has_norm_bias() ? 2 : 1) * options.size; }
 
 /// Counts the parameters of one layer with `attentions` attentions, each after or before a norm.
 std::int64_t count_layer(const TransformerOptions& options, std::int64_t attentions) {

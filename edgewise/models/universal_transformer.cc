@@ -48,9 +48,7 @@ class UniversalConvolution {
   at::Tensor frozen_;  // inputs of the halted nodes' last states, in the order in which the nodes halted
 };
 
-Norm final_norm(const TransformerOptions& options) {
-  return options.final_norm ? Norm(options.size, options.norm, options.norm_epsilon) : Norm();
-}
+Norm final_norm(const TransformerOptions& options) { return options.final_norm ? Norm(options) : Norm(); }
 
 DepthwiseConvolution make_convolution(const TransformerOptions& options, NeighbourWindow window) {
   const bool is_on = options.universal.transition == Transition::kSeparableConvolution;

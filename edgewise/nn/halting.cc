@@ -17,7 +17,7 @@
 namespace edgewise {
 
 HaltingUnit::HaltingUnit(const TransformerOptions& options, RandomStream& random)
-    : norm(options.size, options.norm, options.norm_epsilon), linear(options.size, 1, Bias::kZero, random) {
+    : norm(options), linear(options.size, 1, Bias::kZero, random) {
   linear.bias.detach().fill_(options.universal.halting_bias);
 }
 

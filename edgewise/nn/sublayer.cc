@@ -20,8 +20,11 @@ AddNorm add(const at::Tensor& x_TM, const at::Tensor& y_TM, const Norm& norm, at
 
 }  // namespace
 
-Norm::Norm(std::int64_t size, NormKind kind_of_norm, double norm_epsilon)
-    : gain(constant_init({size}, 1.0)), bias(constant_init({size}, 0.0)), kind(kind_of_norm), epsilon(norm_epsilon) {}
+Norm::Norm(std::int64_t size, NormKind kind_of_norm, double norm_epsilon, bool has_bias)
+    : gain(constant_init({size}, 1.0)),
+      bias(has_bias ? constant_init({size}, 0.0) : at::Tensor()),
+      kind(kind_of_norm),
+      epsilon(norm_epsilon) {}
 
 at::Tensor Norm::operator()(const at::Tensor& x_TM, std::optional<at::ScalarType> type) const {
   if (!gain.defined()) return x_TM.to(type.value_or(x_TM.scalar_type()));
@@ -29,9 +32,7 @@ at::Tensor Norm::operator()(const at::Tensor& x_TM, std::optional<at::ScalarType
 }
 
 Sublayer::Sublayer(const LayerOptions& options)
-    : norm(options.size, options.norm, options.norm_epsilon),
-      placement(options.norm_placement),
-      dropout(options.dropout.residual) {}
+    : norm(options), placement(options.norm_placement), dropout(options.dropout.residual) {}
 
 const Norm& Sublayer::first_norm() const { return placement == NormPlacement::kPre ? norm : kIdentity; }
 

@@ -11,17 +11,19 @@
 
 namespace edgewise {
 
-/// A norm: normalises each row to mean 0 and deviation 1, then scales and shifts it by learnt parameters; see
+/// A norm: normalises each row by the formula of its kind, then scales and shifts it by learnt parameters; see
 /// normalise() in ops/add_norm.h. A default-constructed norm is the identity without parameters. The result has the
 /// given type or, without one, the type of x.
 struct Norm {
   at::Tensor gain;  // [M], initially 1; alpha in the from-scratch note
-  at::Tensor bias;  // [M], initially 0
+  at::Tensor bias;  // [M], initially 0; undefined without bias
   NormKind kind = NormKind::kLayerNorm;
   double epsilon = 1e-5;
 
   Norm() = default;
-  Norm(std::int64_t size, NormKind kind_of_norm, double norm_epsilon);
+  Norm(std::int64_t size, NormKind kind_of_norm, double norm_epsilon, bool has_bias = true);
+  explicit Norm(const LayerOptions& options)
+      : Norm(options.size, options.norm, options.norm_epsilon, options.has_norm_bias()) {}
 
   at::Tensor operator()(const at::Tensor& x_TM, std::optional<at::ScalarType> type = {}) const;
 

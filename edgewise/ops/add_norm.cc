@@ -46,7 +46,7 @@ void check_norm(std::string_view function, const at::Tensor& x_TM, const at::Ten
                 const AddNormOptions& options) {
   check(x_TM.dim() >= 1, "{}: x has no dimensions, needs at least one: features", function);
   check_feature_parameter(function, "gain", gain_M, x_TM);
-  check_feature_parameter(function, "bias", bias_M, x_TM);
+  if (bias_M.defined()) check_feature_parameter(function, "bias", bias_M, x_TM);
   check(options.epsilon >= 0.0, "{}: epsilon is {}, needs at least 0", function, options.epsilon);
   check(options.kind != NormKind::kStdNorm || x_TM.size(-1) != 1,
         "{}: x has 1 feature, but kStdNorm needs at least 2; its deviation is over n - 1", function);
@@ -75,7 +75,7 @@ struct NormGradients {
   at::Tensor x_TM;
   at::Tensor y_TM;  // same tensor as x_TM, unless there is dropout or y has another type than x
   at::Tensor gain_M;
-  at::Tensor bias_M;
+  at::Tensor bias_M;  // undefined if it is not needed
 };
 
 /// Calls fn(X{}, Y{}, N{}) with the types of x, y and normed.
@@ -126,15 +126,15 @@ NormResults norm_forward(const NormSettings& settings, const at::Tensor& x_TM, c
   return results;
 }
 
-/// Computes the gradients. An undefined grad_sum means zeros.
+/// Computes the gradients, that of the bias if `needs_bias`. An undefined grad_sum means zeros.
 NormGradients norm_backward(const NormSettings& settings, const NormResults& results, const at::Tensor& gain_M,
-                            const at::Tensor& grad_sum_TM, const at::Tensor& grad_normed_TM) {
+                            const at::Tensor& grad_sum_TM, const at::Tensor& grad_normed_TM, bool needs_bias) {
   const at::Tensor& sum_TM = results.sum_TM;
   const bool y_differs = settings.dropout.rate > 0.0 || settings.y_type != sum_TM.scalar_type();
   NormGradients grads = {.x_TM = at::empty_like(sum_TM),
                          .y_TM = y_differs ? at::empty_like(sum_TM, settings.y_type) : at::Tensor(),
                          .gain_M = at::empty_like(gain_M),
-                         .bias_M = at::empty_like(gain_M)};
+                         .bias_M = needs_bias ? at::empty_like(gain_M) : at::Tensor()};
   with_types(settings, sum_TM, [&](auto x, auto y, auto normed) {
     using X = decltype(x);
     using A = kernels::AccumulatorType<X>;
@@ -198,8 +198,8 @@ class AddAndNorm : public Operation {
       return {grad_sum_TM, summand_gradient(grad_sum_TM, settings_.dropout, settings_.y_type)};
     }
     const NormResults results = {pass.saved[0], {}, pass.saved[1], pass.saved[2]};
-    const NormGradients grads =
-        norm_backward(settings_, results, pass.saved[3], grad_sum_TM, aligned_contiguous(normed_gradient_TM));
+    const NormGradients grads = norm_backward(settings_, results, pass.saved[3], grad_sum_TM,
+                                              aligned_contiguous(normed_gradient_TM), pass.needs_gradient[3]);
     return {grads.x_TM, grads.y_TM, grads.gain_M, grads.bias_M};
   }
 
@@ -252,7 +252,7 @@ class Add : public Operation {
 };
 
 at::Tensor compute_divisor(const at::Tensor& centred_TM, const AddNormOptions& options) {
-  if (options.kind == NormKind::kLayerNorm) {
+  if (options.kind != NormKind::kStdNorm) {
     return (centred_TM.square().mean(-1, /*keepdim=*/true) + options.epsilon).sqrt();
   }
   // norm() has a gradient at 0, unlike a square root. std() would print a warning for a tensor without rows.
@@ -299,8 +299,10 @@ AddNorm add_norm_plain(const at::Tensor& x_TM, const at::Tensor& y_TM, const at:
                        const at::Tensor& bias_M, const AddNormOptions& options) {
   const at::Tensor sum_TM = y_TM.defined() ? add_dropout_plain(x_TM, y_TM, options.dropout, options.dropout_key) : x_TM;
   const at::Tensor wide_TM = sum_TM.to(gain_M.scalar_type());
-  const at::Tensor centred_TM = wide_TM - wide_TM.mean(-1, /*keepdim=*/true);
-  const at::Tensor normed_TM = centred_TM / compute_divisor(centred_TM, options) * gain_M + bias_M;
+  const bool is_centred = options.kind != NormKind::kRmsNorm;
+  const at::Tensor centred_TM = is_centred ? wide_TM - wide_TM.mean(-1, /*keepdim=*/true) : wide_TM;
+  at::Tensor normed_TM = centred_TM / compute_divisor(centred_TM, options) * gain_M;
+  if (bias_M.defined()) normed_TM = normed_TM + bias_M;
   return {sum_TM, normed_TM.to(options.type.value_or(x_TM.scalar_type()))};
 }
 

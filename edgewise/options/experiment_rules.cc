@@ -29,6 +29,7 @@ bool may_have_unigrams(const Experiment& e) {
   return e.vocabulary.model == SentencePieceModel::kUnigram || !e.vocabulary.file.empty();
 }
 bool has_sampling(const Experiment& e) { return e.vocabulary.input_sampling > 0 || e.vocabulary.output_sampling > 0; }
+bool is_not_rms_norm(const Experiment& e) { return e.model.norm != NormKind::kRmsNorm; }
 bool has_learned_positions(const Experiment& e) { return e.model.positions == PositionKind::kLearned; }
 bool is_universal(const Experiment& e) { return e.model.kind == ModelKind::kUniversal; }
 bool has_encoder(const Experiment& e) { return has_encoder(e.model.kind); }
@@ -63,6 +64,7 @@ constexpr auto kDataRules = std::to_array<OptionRule<Experiment>>({
 constexpr auto kTrainingRules = std::to_array<OptionRule<Experiment>>({
     {"batch.positions_below", [](const Experiment& e) { return e.batch.positions != TrainingPositions::kCounted; },
      "batch.positions=shifted or spread"},
+    {"model.norm_bias", is_not_rms_norm, "model.norm other than rms_norm, which has no bias"},
     {"model.max_positions", has_learned_positions, "model.positions=learned"},
     {"model.universal", is_universal, "model.kind=universal"},
     {"model.encoder_layers", has_encoder, "model.kind=transformer or universal; a language model has decoder_layers"},

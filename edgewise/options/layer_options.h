@@ -28,15 +28,17 @@ inline constexpr auto enum_names(NormPlacement) { return names_in_order<NormPlac
 enum class NormKind {
   kLayerNorm,  // (x - mean) / sqrt(variance + eps), variance with divisor n (Ba et al. 2016)
   kStdNorm,    // (x - mean) / (deviation + eps), deviation with divisor n - 1: the from-scratch document's Norm
+  kRmsNorm,    // x / sqrt(mean of x^2 + eps), without a bias (Zhang and Sennrich 2019)
 };
 
-inline constexpr auto enum_names(NormKind) { return names_in_order<NormKind>("layer_norm", "std_norm"); }
+inline constexpr auto enum_names(NormKind) { return names_in_order<NormKind>("layer_norm", "std_norm", "rms_norm"); }
 
 /// Returns the norm for the kernels. Formula is kernels::NormFormula, a template parameter because options/ may not
 /// include kernels/.
 template <class Formula>
 Formula norm_formula(NormKind kind, std::int64_t size, double epsilon) {
   const auto features = static_cast<double>(size);
+  if (kind == NormKind::kRmsNorm) return Formula::rms_norm(features, epsilon);
   return kind == NormKind::kLayerNorm ? Formula::layer_norm(features, epsilon) : Formula::std_norm(features, epsilon);
 }
 
@@ -122,11 +124,15 @@ struct LayerOptions {
   NormPlacement norm_placement = NormPlacement::kPre;
   NormKind norm = NormKind::kLayerNorm;
   double norm_epsilon = 1e-5;
+  bool norm_bias = true;
   bool attention_bias = true;
   ScoreKind score = ScoreKind::kDot;
   std::optional<double> clamp;
   Activation activation = Activation::kRelu;
   DropoutRates dropout;
+
+  /// Returns whether norms have a bias vector.
+  bool has_norm_bias() const { return norm_bias && norm != NormKind::kRmsNorm; }
 
   static void list_fields(auto& self, auto&& field) {
     field("size", self.size, "size of a state vector (model dimension); a multiple of heads",
@@ -137,9 +143,10 @@ struct LayerOptions {
           "place of the norms: pre (before each sublayer) or post (after the residual sum)");
     field("norm", self.norm,
           "formula of the norms: layer_norm divides by sqrt(variance + epsilon), std_norm by (standard deviation + "
-          "epsilon)");
+          "epsilon), rms_norm by sqrt(mean square + epsilon) without subtracting the mean");
     field("norm_epsilon", self.norm_epsilon, "epsilon of the norms, which prevents division by zero",
           at_least(1e-12).at_most(1));
+    field("norm_bias", self.norm_bias, "give norms a bias vector beside their gain; rms_norm never has one");
     field("attention_bias", self.attention_bias,
           "give bias vectors to the query, key, value and output projections of attention");
     field("score", self.score, "attention score of a query and a key: dot (scaled dot product) or additive");

@@ -67,7 +67,7 @@ class ActivationBuffer {
   kernels::AlignedBuffer scales_;
 };
 
-/// Parameters of a norm. A norm without a gain is switched off: it returns its input.
+/// Parameters of a norm, whose bias may be empty. A norm without a gain is switched off: it returns its input.
 struct NormParameters {
   std::vector<float> gain;
   std::vector<float> bias;

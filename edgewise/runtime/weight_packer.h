@@ -124,7 +124,10 @@ class WeightPacker {
   }
 
   NormParameters read_norm_parameters(const std::string& name) {
-    return {reader_.read(name + ".gain", {options_.size}), reader_.read(name + ".bias", {options_.size}),
+    std::vector<float> gain = reader_.read(name + ".gain", {options_.size});
+    std::vector<float> bias;
+    if (options_.has_norm_bias()) bias = reader_.read(name + ".bias", {options_.size});
+    return {std::move(gain), std::move(bias),
             norm_formula<kernels::NormFormula>(options_.norm, options_.size, options_.norm_epsilon)};
   }
 

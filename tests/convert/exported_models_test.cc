@@ -196,6 +196,8 @@ TEST_F(LearnedModelTest, OptionsThatTheOtherSystemLacksAreRefusedByName) {
       {[](Experiment& e) { e.model.clamp = 5; }, "model.clamp is 5, needs no limit"},
       {[](Experiment& e) { e.model.kind = ModelKind::kUniversal; }, "model.kind is universal, needs transformer"},
       {[](Experiment& e) { e.model.norm = NormKind::kStdNorm; }, "model.norm is std_norm, needs layer_norm"},
+      {[](Experiment& e) { e.model.norm = NormKind::kRmsNorm; }, "model.norm is rms_norm, needs layer_norm"},
+      {[](Experiment& e) { e.model.norm_bias = false; }, "model.norm_bias is false, needs true"},
       {[](Experiment& e) { e.model.norm_epsilon = 1e-6; }, "model.norm_epsilon is 1e-06, needs 1e-05"},
       {[](Experiment& e) { e.vocabulary.output_case = CaseKind::kLower; },
        "vocabulary.output_case is lower, needs keep"},

@@ -47,6 +47,8 @@ TEST(OptionRules, NameTheOptionItsValueAndWhatItNeeds) {
             "train: train.min_learning_rate is 0.5, needs at most the train.learning_rate of 0.25");
   EXPECT_EQ(error_with({"model.size=1", "model.heads=1", "model.norm=std_norm"}),
             "train: model.norm is std_norm, needs a model.size above 1, because std_norm divides by size - 1");
+  EXPECT_EQ(error_with({"model.norm=rms_norm", "model.norm_bias=false"}),
+            "train: model.norm_bias is false, needs model.norm other than rms_norm, which has no bias");
   EXPECT_EQ(error_with({"model.max_positions=600"}),
             "train: model.max_positions is 600, needs model.positions=learned");
   EXPECT_EQ(error_with({"model.positions=learned"}), "no error");

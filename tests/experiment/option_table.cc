@@ -108,6 +108,7 @@ const std::vector<OptionRow>& option_rows() {
       {"model.norm_placement", "post", letters},
       {"model.norm", "std_norm", letters},
       {"model.norm_epsilon", "0.1", letters},
+      {"model.norm_bias", "false", letters},
       {"model.attention_bias", "false", letters},
       {"model.score", "additive", letters},
       {"model.clamp", "0.001", letters},

@@ -23,10 +23,12 @@ struct Case {
   bool has_y = true;         // y is not null
   bool has_grad_sum = true;  // grad_sum is not null
   bool has_grad_y = true;    // grad_y is not null
+  bool has_bias = true;      // bias and grad_bias are not null
 };
 
 NormFormula layer_norm(std::int64_t size) { return NormFormula::layer_norm(static_cast<double>(size), 1e-5); }
 NormFormula std_norm(std::int64_t size) { return NormFormula::std_norm(static_cast<double>(size), 1e-5); }
+NormFormula rms_norm(std::int64_t size) { return NormFormula::rms_norm(static_cast<double>(size), 1e-5); }
 
 std::string describe(const Case& c) {
   return std::to_string(c.rows) + " rows of " + std::to_string(c.size) + ", dropout " + std::to_string(c.dropout);
@@ -93,7 +95,7 @@ class Problem {
     Results<X, Y, N> r = {HostBuffer<X>(count).read(),      HostBuffer<X>(count).read(),
                           HostBuffer<Y>(count).read(),      HostBuffer<N>(count).read(),
                           std::vector<float>(rows()),       std::vector<float>(rows()),
-                          std::vector<float>(gain_.size()), std::vector<float>(gain_.size())};
+                          std::vector<float>(gain_.size()), HostBuffer<float>(gain_.size()).read()};
     reference::add_norm_forward(forward(x_.data(), y_.data(), gain_.data(), bias_.data(), r.sum.data(), r.normed.data(),
                                         r.mean.data(), r.deviation.data()));
     reference::add_norm_backward(backward(case_.has_y ? r.sum.data() : x_.data(), gain_.data(), r.mean.data(),
@@ -111,7 +113,7 @@ class Problem {
     return {x,
             case_.has_y ? y : nullptr,
             gain,
-            bias,
+            case_.has_bias ? bias : nullptr,
             sum,
             normed,
             mean,
@@ -134,7 +136,7 @@ class Problem {
             grad_x,
             case_.has_grad_y ? grad_y : nullptr,
             grad_gain,
-            grad_bias,
+            case_.has_bias ? grad_bias : nullptr,
             case_.rows,
             case_.size,
             case_.formula,
@@ -173,7 +175,11 @@ void expect_reference(const Case& c) {
     ASSERT_TRUE(has_same_bits(actual.grad_y, expected.grad_y)) << "the gradient of y is written";
   }
   expect_near_or_next(actual.grad_gain, expected.grad_gain, "gradient of gain");
-  expect_near_or_next(actual.grad_bias, expected.grad_bias, "gradient of bias");
+  if (c.has_bias) {
+    expect_near_or_next(actual.grad_bias, expected.grad_bias, "gradient of bias");
+  } else {
+    ASSERT_TRUE(has_same_bits(actual.grad_bias, expected.grad_bias)) << "the gradient of the bias is written";
+  }
 }
 
 void expect_reference_in_all_types(const Case& c) {
@@ -197,10 +203,13 @@ TEST(AddNorm, MatchesTheReferenceForRowsOfAnySize) {
       expect_reference_in_all_types({3, size, layer_norm(size), 0.3});
       expect_reference_in_all_types({3, size, layer_norm(size)});
       if (size > 1) expect_reference_in_all_types({3, size, std_norm(size), 0.3});
+      expect_reference_in_all_types({3, size, rms_norm(size), 0.3});
     }
     for (const std::int64_t size : {512, 513, 2047, 2048, 8192}) {
       ASSERT_TRUE(can_add_norm(size));
       expect_reference<float, BFloat16, BFloat16>({2, size, std_norm(size), 0.3});
+      expect_reference<float, BFloat16, BFloat16>(
+          {.rows = 2, .size = size, .formula = rms_norm(size), .has_bias = false});
     }
   });
 }
@@ -225,6 +234,11 @@ TEST(AddNorm, MatchesTheReferenceIfOptionalTensorsAreNull) {
     expect_reference_in_all_types({9, 40, layer_norm(40), 0.0, /*has_y=*/false});
     expect_reference_in_all_types({9, 40, layer_norm(40), 0.5, true, /*has_grad_sum=*/false});
     expect_reference_in_all_types({9, 40, std_norm(40), 0.0, true, false, /*has_grad_y=*/false});
+    for (const std::int64_t size : {40, 67}) {
+      for (const NormFormula& formula : {layer_norm(size), rms_norm(size)}) {
+        expect_reference_in_all_types({.rows = 9, .size = size, .formula = formula, .has_bias = false});
+      }
+    }
   });
 }
 

@@ -26,13 +26,17 @@ struct Operations {
   std::string name;
   bool has_residual = false;
   bool has_norm = false;
+  bool has_norm_bias = true;
+  bool is_centred = true;
 };
 
 std::vector<Operations> all_operations() {
   return {{.name = "rounding"},
           {.name = "residual", .has_residual = true},
           {.name = "norm", .has_norm = true},
-          {.name = "residual and norm", .has_residual = true, .has_norm = true}};
+          {.name = "residual and norm", .has_residual = true, .has_norm = true},
+          {.name = "norm without bias", .has_norm = true, .has_norm_bias = false},
+          {.name = "RMS norm", .has_norm = true, .has_norm_bias = false, .is_centred = false}};
 }
 
 /// The results of an epilogue, as floats.
@@ -59,11 +63,12 @@ class Problem {
     auto rounded = not_written<T>(size);
     std::vector<float> scales(static_cast<std::size_t>(rows_), 1.0f);
     RowEpilogue<T> p = {.rows = rows_, .columns = columns_, .norm = {static_cast<double>(columns_), 1e-5, 1e-6}};
+    p.norm.is_centred = operations_.is_centred;
     p.values = values_.data();
     if (operations_.has_residual) p.residual = results.residual.data();
     if (operations_.has_norm) {
       p.gain = gain_.data();
-      p.norm_bias = norm_bias_.data();
+      if (operations_.has_norm_bias) p.norm_bias = norm_bias_.data();
     }
     p.out = results.out.data();
     p.rounded = rounded.data();

@@ -86,6 +86,17 @@ TEST(MessagesAndFused, AgreeForEachPresetOnEachKindOfRelation) {
   }
 }
 
+TEST(MessagesAndFused, AgreeForLayersThatNoPresetHas) {
+  for (const auto& [layers, options] : options_without_preset()) {
+    const Transformer model = small_model(options);
+    for (const auto& [name, batch] : batches()) {
+      SCOPED_TRACE(testing::Message() << layers << ", " << name);
+      expect_agreement(model, batch);
+      expect_agreement(model, batch, Pass::training(3));
+    }
+  }
+}
+
 TEST(MessagesAndFused, AgreeOnAnEdgeSubgraph) {
   const Transformer model = small_model(small_options(TransformerPreset::kTutorial));
   Batch batch = small_batch();

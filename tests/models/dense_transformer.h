@@ -52,13 +52,16 @@ class DenseTransformer {
   }
 
   at::Tensor norm(const std::string& name, const at::Tensor& x) const {
-    const at::Tensor centred = x - x.mean(-1, /*keepdim=*/true);
+    const bool is_centred = options_.norm != NormKind::kRmsNorm;
+    const at::Tensor centred = is_centred ? x - x.mean(-1, /*keepdim=*/true) : x;
     const at::Tensor squares = centred.pow(2).sum(-1, /*keepdim=*/true);
     const auto n = static_cast<double>(x.size(-1));
-    const at::Tensor deviation = options_.norm == NormKind::kLayerNorm
-                                     ? (squares / n + options_.norm_epsilon).sqrt()
-                                     : (squares / (n - 1)).sqrt() + options_.norm_epsilon;
-    return centred / deviation * parameter_.at(name + ".gain") + parameter_.at(name + ".bias");
+    const at::Tensor deviation = options_.norm == NormKind::kStdNorm
+                                     ? (squares / (n - 1)).sqrt() + options_.norm_epsilon
+                                     : (squares / n + options_.norm_epsilon).sqrt();
+    const at::Tensor scaled = centred / deviation * parameter_.at(name + ".gain");
+    const auto bias = parameter_.find(name + ".bias");
+    return bias == parameter_.end() ? scaled : scaled + bias->second;
   }
 
   at::Tensor embed(const std::string& name, const at::Tensor& tokens_BT) const {

@@ -70,6 +70,17 @@ TEST(Transformer, MatchesThePaddedAndMaskedReferenceForEachPreset) {
   }
 }
 
+TEST(Transformer, MatchesThePaddedAndMaskedReferenceForLayersThatNoPresetHas) {
+  for (const auto& [name, options] : options_without_preset()) {
+    SCOPED_TRACE(name);
+    const Transformer model = small_model(options);
+    const Batch batch = small_batch();
+    Pass pass = Pass::inference();
+
+    expect_close(model.forward(batch, pass), dense_logits(model, batch), 1e-10);
+  }
+}
+
 // --- the graph tutorial ---
 
 std::vector<std::int64_t> range(std::int64_t begin, std::int64_t end) {

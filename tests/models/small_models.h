@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "edgewise/graph/batch.h"
@@ -26,6 +27,18 @@ inline std::vector<TransformerPreset> all_presets() {
   std::vector<TransformerPreset> presets;
   for (const auto& named : enum_names(TransformerPreset{})) presets.push_back(named.value);
   return presets;
+}
+
+/// Returns options of layers that no preset has, each with the name of what it tests.
+inline std::vector<std::pair<std::string, TransformerOptions>> options_without_preset() {
+  std::vector<std::pair<std::string, TransformerOptions>> all;
+  const auto add = [&](const char* name, auto change) {
+    change(all.emplace_back(name, small_options(TransformerPreset::kTutorial)).second);
+  };
+  add("RMS norm before", [](auto& o) { o.norm = NormKind::kRmsNorm; });
+  add("RMS norm after", [](auto& o) { o.norm = NormKind::kRmsNorm, o.norm_placement = NormPlacement::kPost; });
+  add("norm without bias", [](auto& o) { o.norm_bias = false; });
+  return all;
 }
 
 inline Transformer small_model(const TransformerOptions& options) { return randomised(Transformer(options, 1)); }

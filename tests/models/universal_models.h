@@ -8,6 +8,7 @@
 
 #include "edgewise/models/universal_transformer.h"
 #include "tests/models/small_models.h"
+#include "tests/support/all_of.h"
 
 namespace edgewise {
 
@@ -27,13 +28,6 @@ inline UniversalTransformer universal_model(const TransformerOptions& options) {
     if (named.name.ends_with("halting.linear.bias")) named.tensor.detach().fill_(-1.0);
   }
   return model;
-}
-
-template <class Enum>
-std::vector<Enum> all_of() {
-  std::vector<Enum> values;
-  for (const auto& named : enum_names(Enum{})) values.push_back(named.value);
-  return values;
 }
 
 /// Lists options with each value of each enum of UniversalOptions at least once.

@@ -11,6 +11,7 @@
 #include "edgewise/nn/transformer_layers.h"
 #include "tests/nn/attention_heads.h"
 #include "tests/nn/tensors.h"
+#include "tests/support/all_of.h"
 #include "tests/support/gradient_check.h"
 
 namespace edgewise {
@@ -57,9 +58,11 @@ TEST(LinearGradients, MatchFiniteDifferences) {
 }
 
 TEST(NormGradients, MatchFiniteDifferences) {
-  for (const NormKind kind : {NormKind::kLayerNorm, NormKind::kStdNorm}) {
-    expect_layer_gradients_match(Norm(5, kind, 1e-5), {random_tensor({3, 5}, 2)},
-                                 [](const Norm& layer, const Tensors& x, Pass&) { return layer(x[0]); });
+  for (const NormKind kind : all_of<NormKind>()) {
+    for (const bool has_bias : {true, false}) {
+      expect_layer_gradients_match(Norm(5, kind, 1e-5, has_bias), {random_tensor({3, 5}, 2)},
+                                   [](const Norm& layer, const Tensors& x, Pass&) { return layer(x[0]); });
+    }
   }
 }
 

@@ -5,6 +5,7 @@
 #include "edgewise/kernels/simd/instruction_set.h"
 #include "edgewise/ops/dropout.h"
 #include "tests/ops/tensors.h"
+#include "tests/support/all_of.h"
 #include "tests/support/gradient_check.h"
 
 // Shapes: T = tokens, M = model size.
@@ -33,9 +34,33 @@ TEST(Normalise, FollowsTheFormulaOfStdNorm) {
   expect_close(y, centred / ((centred.square().sum(1, true) / 5).sqrt() + 1e-3) * gain + bias, "output");
 }
 
+TEST(Normalise, FollowsTheFormulaOfRmsNorm) {
+  const at::Tensor x = normal({5, 6}, 1);
+  const at::Tensor gain = normal({6}, 2);
+
+  const at::Tensor y = normalise(x, gain, {}, NormKind::kRmsNorm, 1e-3);
+
+  expect_close(y, x / (x.square().sum(1, true) / 6 + 1e-3).sqrt() * gain, "output");
+}
+
+TEST(Normalise, WithoutABiasIsANormWithABiasOfZeros) {
+  for (const auto type : {at::kDouble, at::kFloat}) {
+    for (const NormKind kind : all_of<NormKind>()) {
+      const auto results = [&](const at::Tensor& bias) {
+        return output_and_gradients([&](const Tensors& x) { return normalise(x[0], x[1], bias, kind, 1e-5); },
+                                    {normal({5, 19}, 1, type), normal({19}, 2, type)});
+      };
+      const auto actual = results({});
+      const auto expected = results(at::zeros({19}, at::TensorOptions(type)).to(test_device()));
+      for (std::size_t i = 0; i < expected.size(); ++i) expect_close(actual[i], expected[i], "result");
+    }
+  }
+}
+
 TEST(Normalise, MapsARowOfEqualNumbersToTheBias) {
   const at::Tensor bias = normal({4}, 3);
-  for (const NormKind kind : {NormKind::kLayerNorm, NormKind::kStdNorm}) {
+  for (const NormKind kind : all_of<NormKind>()) {
+    if (kind == NormKind::kRmsNorm) continue;
     const auto result =
         output_and_gradients([&](const Tensors& x) { return normalise(x[0], x[1], x[2], kind, 1e-5); },
                              {at::full({1, 4}, 2.0, at::kDouble).to(test_device()), normal({4}, 2), bias});
@@ -46,10 +71,12 @@ TEST(Normalise, MapsARowOfEqualNumbersToTheBias) {
 }
 
 TEST(Normalise, HasGradientsThatMatchFiniteDifferences) {
-  for (const NormKind kind : {NormKind::kLayerNorm, NormKind::kStdNorm}) {
+  for (const NormKind kind : all_of<NormKind>()) {
     for (const std::int64_t rows : {0, 1, 3}) {
       expect_gradients_match([&](const Tensors& x) { return normalise(x[0], x[1], x[2], kind, 1e-5); },
                              {normal({5, rows}, 1).t(), normal({5}, 2), normal({5}, 3)});
+      expect_gradients_match([&](const Tensors& x) { return normalise(x[0], x[1], {}, kind, 1e-5); },
+                             {normal({5, rows}, 1).t(), normal({5}, 2)});
     }
   }
 }
@@ -117,7 +144,7 @@ TEST(AddNorm, MatchesItsDefinitionInResultsAndGradientsInAllTypes) {
     const kernels::ForcedInstructionSet forced(set);
     SCOPED_TRACE(kernels::instruction_set_name(set));
     for (const Types& types : kTypes) {
-      for (const NormKind kind : {NormKind::kLayerNorm, NormKind::kStdNorm}) {
+      for (const NormKind kind : all_of<NormKind>()) {
         for (const double dropout : {0.0, 0.3}) {
           for (const UsedOutputs used : {UsedOutputs::kSum, UsedOutputs::kNormed, UsedOutputs::kBoth}) {
             const Tensors inputs = inputs_of(types, 19, 24);
@@ -134,7 +161,7 @@ TEST(AddNorm, MatchesItsDefinitionInResultsAndGradientsInAllTypes) {
 }
 
 TEST(AddNorm, HasGradientsThatMatchFiniteDifferences) {
-  for (const NormKind kind : {NormKind::kLayerNorm, NormKind::kStdNorm}) {
+  for (const NormKind kind : all_of<NormKind>()) {
     for (const std::int64_t rows : {0, 1, 3}) {
       expect_gradients_match(
           [&](const Tensors& x) {

@@ -57,6 +57,7 @@ TransformerOptions arbitrary_model_options(ModelKind kind) {
   options.feed_forward = *rc::gen::inRange<std::int64_t>(1, 150);
   options.norm_placement = any_of<NormPlacement>();
   options.norm = options.size == 1 ? NormKind::kLayerNorm : any_of<NormKind>();
+  options.norm_bias = *rc::gen::arbitrary<bool>();
   options.norm_epsilon = *rc::gen::element(1e-6, 1e-5, 1e-2, 1.0);
   options.activation = any_of<Activation>();
   options.score = any_of<ScoreKind>();

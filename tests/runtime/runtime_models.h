@@ -59,6 +59,7 @@ inline std::vector<TransformerOptions> all_kinds_of_options() {
     kinds.back().max_positions = 17;  // as many as the longest of kInputs has tokens
     kinds.back().activation = Activation::kSilu;
   }
+  for (const auto& [name, options] : options_without_preset()) kinds.push_back(options);
   kinds.push_back(small_options(TransformerPreset::kTutorial));
   kinds.back().input_vocabulary = kinds.back().output_vocabulary = 1100;  // two tiles of the output projection
   return kinds;

@@ -13,7 +13,7 @@ namespace edgewise::kernels {
 /// The operations on each row x, in this order:
 ///   x = values
 ///   x = residual += x, if residual is not null
-///   x = norm(x) * gain + norm_bias, if gain is not null
+///   x = norm(x) * gain + norm_bias, if gain is not null; without norm_bias if that is null
 ///   out = x, if out is not null
 ///   rounded = x rounded to T, if rounded is not null
 /// `out` may be `residual` or `values`. T is float, BFloat16 or std::int8_t. For std::int8_t a row is first divided by
@@ -25,7 +25,7 @@ struct RowEpilogue {
   const float* values = nullptr;     // [R, N]
   float* residual = nullptr;         // [R, N]
   const float* gain = nullptr;       // [N]
-  const float* norm_bias = nullptr;  // [N]
+  const float* norm_bias = nullptr;  // [N], or null
   NormFormula norm = {};
   float* out = nullptr;            // [R, N], rows `out_stride` elements apart
   std::int64_t out_stride = 0;     // 0 means N

@@ -51,8 +51,11 @@ void add_row(std::int64_t count, const float* from_N, float* sum_N) {
 template <typename T>
 void norm_row(const RowEpilogue<T>& p, const float* from_N, float* to_N) {
   const std::int64_t count = p.columns;
-  const float total = sum_values(count, [&](std::int64_t n, auto part) HWY_ATTR { return load(part, from_N + n); });
-  const Floats mean = hn::Set(FloatTag(), total / static_cast<float>(count));
+  Floats mean = hn::Zero(FloatTag());
+  if (p.norm.is_centred) {
+    const float total = sum_values(count, [&](std::int64_t n, auto part) HWY_ATTR { return load(part, from_N + n); });
+    mean = hn::Set(FloatTag(), total / static_cast<float>(count));
+  }
   const float squares = sum_values(count, [&](std::int64_t n, auto part) HWY_ATTR {
     const Floats centred = hn::Sub(load(part, from_N + n), mean);
     return hn::Mul(centred, centred);
@@ -62,7 +65,8 @@ void norm_row(const RowEpilogue<T>& p, const float* from_N, float* to_N) {
   const Floats inverse = hn::Set(FloatTag(), 1.0f / (deviation + static_cast<float>(p.norm.epsilon_outside)));
   for_each_vector(count, [&](std::int64_t n, auto part) HWY_ATTR {
     const Floats normed = hn::Mul(hn::Sub(load(part, from_N + n), mean), inverse);
-    store(part, hn::MulAdd(normed, load(part, p.gain + n), load(part, p.norm_bias + n)), to_N + n);
+    const Floats bias = p.norm_bias == nullptr ? hn::Zero(FloatTag()) : load(part, p.norm_bias + n);
+    store(part, hn::MulAdd(normed, load(part, p.gain + n), bias), to_N + n);
   });
 }
 
@@ -123,12 +127,12 @@ namespace {
 void normalise(std::vector<float>& row, const float* gain, const float* bias, const NormFormula& norm) {
   double mean = 0;
   for (const float value : row) mean += value;
-  mean /= static_cast<double>(row.size());
+  mean = norm.is_centred ? mean / static_cast<double>(row.size()) : 0.0;
   double squares = 0;
   for (const float value : row) squares += (value - mean) * (value - mean);
   const double deviation = std::sqrt(squares / norm.divisor + norm.epsilon_inside) + norm.epsilon_outside;
   for (std::size_t n = 0; n < row.size(); ++n) {
-    row[n] = static_cast<float>((row[n] - mean) / deviation * gain[n] + bias[n]);
+    row[n] = static_cast<float>((row[n] - mean) / deviation * gain[n] + (bias == nullptr ? 0.0f : bias[n]));
   }
 }
 

@@ -99,11 +99,13 @@ struct FloatNormFormula {
   explicit FloatNormFormula(const NormFormula& formula)
       : divisor(static_cast<float>(formula.divisor)),
         epsilon_inside(static_cast<float>(formula.epsilon_inside)),
-        epsilon_outside(static_cast<float>(formula.epsilon_outside)) {}
+        epsilon_outside(static_cast<float>(formula.epsilon_outside)),
+        is_centred(formula.is_centred) {}
 
   float divisor;
   float epsilon_inside;
   float epsilon_outside;
+  bool is_centred;
 };
 
 /// A group of lanes computes a row.
@@ -132,7 +134,8 @@ struct AddNormForwardKernel {
       add_y(row, sum);
       Lanes::template store<kIsWide>(sum, p.sum + row * p.size, size());
     }
-    const float mean = Lanes::sum(total_of(sum), shared.totals) / static_cast<float>(size());
+    const float mean =
+        formula.is_centred ? Lanes::sum(total_of(sum), shared.totals) / static_cast<float>(size()) : 0.0f;
     const float squares = Lanes::sum(squares_of(sum, mean), shared.squares);
     const float deviation = square_root(squares / formula.divisor + formula.epsilon_inside);
     if (Lanes::lane() == 0) {
@@ -183,7 +186,8 @@ struct AddNormForwardKernel {
     for (int c = 0; c < kChunks; ++c) {
       const int column = Lanes::column(c);
       const Floats4 gain = load_chunk<kIsWide>(p.gain + column, size() - column);
-      const Floats4 bias = load_chunk<kIsWide>(p.bias + column, size() - column);
+      Floats4 bias = {};
+      if (p.bias != nullptr) bias = load_chunk<kIsWide>(p.bias + column, size() - column);
       Floats4 result;
       EDGEWISE_UNROLL
       for (int i = 0; i < kChunk; ++i) result.at[i] = (sum[c].at[i] - mean) * inverse * gain.at[i] + bias.at[i];
@@ -270,7 +274,7 @@ struct AddNormBackwardKernel {
         sum_gh = fused_multiply_add(g[c].at[i], h[c].at[i], sum_gh);
       }
     }
-    const float mean_g = Lanes::sum(sum_g, shared.g) / static_cast<float>(size());
+    const float mean_g = formula.is_centred ? Lanes::sum(sum_g, shared.g) / static_cast<float>(size()) : 0.0f;
     const float total_gh = Lanes::sum(sum_gh, shared.gh);
     const float h_factor = deviation > 0 ? total_gh / (formula.divisor * deviation) : 0.0f;
     EDGEWISE_UNROLL
@@ -349,7 +353,11 @@ struct SumNormParts {
     synchronize_block();
     if (warp_index() > 0 || column >= 2 * size) return;
     for (int warp = 1; warp < kWarps; ++warp) sum += shared.sums[warp][lane_index()];
-    (column < size ? grad_gain[column] : grad_bias[column - size]) = sum;
+    if (column < size) {
+      grad_gain[column] = sum;
+    } else if (grad_bias != nullptr) {
+      grad_bias[column - size] = sum;
+    }
   }
 };
 

@@ -15,16 +15,20 @@
 namespace edgewise::kernels {
 
 /// The norm (row - mean) / (deviation + epsilon_outside), where deviation is
-/// sqrt(sum of (row - mean)^2 / divisor + epsilon_inside). A deviation of 0 has a gradient of 0.
+/// sqrt(sum of (row - mean)^2 / divisor + epsilon_inside). A deviation of 0 has a gradient of 0. If the norm is not
+/// centred, 0 takes the place of the mean.
 struct NormFormula {
   double divisor;
   double epsilon_inside;
   double epsilon_outside;
+  bool is_centred = true;
 
   /// Returns layer norm for rows of `size` numbers: (x - mean) / sqrt(variance + epsilon).
   static NormFormula layer_norm(double size, double epsilon) { return {size, epsilon, 0.0}; }
   /// Returns (x - mean) / (deviation + epsilon) with the sample standard deviation, which divides by size - 1.
   static NormFormula std_norm(double size, double epsilon) { return {size - 1.0, 0.0, epsilon}; }
+  /// Returns x / sqrt(mean of x^2 + epsilon) (Zhang and Sennrich 2019).
+  static NormFormula rms_norm(double size, double epsilon) { return {size, epsilon, 0.0, false}; }
 
   /// Returns 1 / (deviation + epsilon_outside), the factor of a centred row.
   template <typename A>
@@ -49,7 +53,7 @@ struct AddNormForward {
   const X* x;                      // [T, M]
   const Y* y;                      // [T, M]; or null: then x is normed, and sum is not written
   const AccumulatorType<X>* gain;  // [M]
-  const AccumulatorType<X>* bias;  // [M]
+  const AccumulatorType<X>* bias;  // [M], or null for zeros
   X* sum;                          // [T, M]
   N* normed;                       // [T, M]
   AccumulatorType<X>* mean;        // [T], saved for backward
@@ -71,7 +75,7 @@ struct AddNormBackward {
   X* grad_x;                      // [T, M]
   Y* grad_y;                      // [T, M], or null
   AccumulatorType<X>* grad_gain;  // [M]
-  AccumulatorType<X>* grad_bias;  // [M]
+  AccumulatorType<X>* grad_bias;  // [M], or null
   std::int64_t num_rows;
   std::int64_t size;
   NormFormula formula;
@@ -84,7 +88,7 @@ void add_dropout(const AddDropout<X, Y>& p);
 template <typename X, typename Y, typename N>
 void add_norm_forward(const AddNormForward<X, Y, N>& p);
 
-/// Overwrites all gradients. The order of the sums over rows depends on the number of rows alone.
+/// Overwrites the gradients that are not null. The order of the sums over rows depends on the number of rows alone.
 template <typename X, typename Y, typename N>
 void add_norm_backward(const AddNormBackward<X, Y, N>& p);
 

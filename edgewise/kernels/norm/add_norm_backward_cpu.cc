@@ -35,7 +35,7 @@ class BackwardRow {
         inverse_(p.formula.inverse_deviation(p.deviation[row])),
         slope_(p.deviation[row] > 0 ? 1.0f / (static_cast<float>(p.formula.divisor) * p.deviation[row]) : 0.0f) {}
 
-  /// Adds the row to the gradients of gain and bias. Must be called before write_grad_x().
+  /// Adds the row to the gradients of gain and, unless null, bias. Must be called before write_grad_x().
   HWY_INLINE void add_parameter_gradients(float* grad_gain, float* grad_bias) {
     Floats sum_g = hn::Zero(FloatTag());
     Floats sum_gh = sum_g;
@@ -46,9 +46,9 @@ class BackwardRow {
       sum_g = hn::Add(sum_g, g);
       sum_gh = hn::MulAdd(g, h, sum_gh);
       store(part, hn::MulAdd(grad, h, load(part, grad_gain + i)), grad_gain + i);
-      store(part, hn::Add(grad, load(part, grad_bias + i)), grad_bias + i);
+      if (grad_bias != nullptr) store(part, hn::Add(grad, load(part, grad_bias + i)), grad_bias + i);
     });
-    mean_of_g_ = sum_of_lanes(sum_g) / static_cast<float>(p_.size);
+    mean_of_g_ = p_.formula.is_centred ? sum_of_lanes(sum_g) / static_cast<float>(p_.size) : 0.0f;
     h_factor_ = sum_of_lanes(sum_gh) * slope_;
   }
 
@@ -130,16 +130,16 @@ void add_norm_backward(const AddNormBackward<X, Y, N>& p) {
   const std::int64_t block = std::max(kMinBlockRows, (p.num_rows + kMaxBlocks - 1) / kMaxBlocks);
   const std::int64_t num_blocks = (p.num_rows + block - 1) / block;
   std::vector<float> gain_sums(static_cast<std::size_t>(num_blocks * p.size));
-  std::vector<float> bias_sums(gain_sums.size());
+  std::vector<float> bias_sums(p.grad_bias == nullptr ? 0 : gain_sums.size());
   parallel_for(num_blocks, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       HWY_DYNAMIC_DISPATCH(compute_add_norm_gradients)
       (p, i * block, std::min((i + 1) * block, p.num_rows), gain_sums.data() + i * p.size,
-       bias_sums.data() + i * p.size);
+       p.grad_bias == nullptr ? nullptr : bias_sums.data() + i * p.size);
     }
   });
   sum_blocks(gain_sums, p.size, p.grad_gain);
-  sum_blocks(bias_sums, p.size, p.grad_bias);
+  if (p.grad_bias != nullptr) sum_blocks(bias_sums, p.size, p.grad_bias);
 }
 
 /// There is no vector kernel for double: the reference computes it.

@@ -55,14 +55,21 @@ template <typename X, typename Y, typename N>
 HWY_INLINE void norm_row(const AddNormForward<X, Y, N>& p, std::int64_t row) {
   const X* sum_M = (p.y == nullptr ? p.x : p.sum) + row * p.size;
   N* normed_M = p.normed + row * p.size;
-  p.mean[row] = compute_mean(sum_M, p.size);
+  p.mean[row] = p.formula.is_centred ? compute_mean(sum_M, p.size) : 0.0f;
   p.deviation[row] = compute_deviation(sum_M, p.size, p.mean[row], p.formula);
 
   const Floats mean = hn::Set(FloatTag(), p.mean[row]);
   const Floats inverse = hn::Set(FloatTag(), p.formula.inverse_deviation(p.deviation[row]));
+  const auto normed_at = [&](std::int64_t i, auto part)
+                             HWY_ATTR { return hn::Mul(hn::Sub(load(part, sum_M + i), mean), inverse); };
+  if (p.bias == nullptr) {
+    for_each_vector(p.size, [&](std::int64_t i, auto part) HWY_ATTR {
+      store(part, hn::Mul(normed_at(i, part), load(part, p.gain + i)), normed_M + i);
+    });
+    return;
+  }
   for_each_vector(p.size, [&](std::int64_t i, auto part) HWY_ATTR {
-    const Floats normed = hn::Mul(hn::Sub(load(part, sum_M + i), mean), inverse);
-    store(part, hn::MulAdd(normed, load(part, p.gain + i), load(part, p.bias + i)), normed_M + i);
+    store(part, hn::MulAdd(normed_at(i, part), load(part, p.gain + i), load(part, p.bias + i)), normed_M + i);
   });
 }
 

@@ -21,7 +21,7 @@ Statistics<X> compute_statistics(const X* row_M, std::int64_t size, const NormFo
   using A = AccumulatorType<X>;
   A total = 0;
   for (std::int64_t i = 0; i < size; ++i) total += row_M[i];
-  const A mean = total / static_cast<A>(size);
+  const A mean = formula.is_centred ? total / static_cast<A>(size) : A{0};
   A squares = 0;
   for (std::int64_t i = 0; i < size; ++i) squares += (row_M[i] - mean) * (row_M[i] - mean);
   return {mean, std::sqrt(squares / static_cast<A>(formula.divisor) + static_cast<A>(formula.epsilon_inside))};
@@ -30,7 +30,8 @@ Statistics<X> compute_statistics(const X* row_M, std::int64_t size, const NormFo
 /// Writes the gradient of a row of x: the gradient through the norm, plus grad_sum if it is not null.
 ///
 /// With h = (row - mean) / (deviation + epsilon_outside) and g = the gradient of h, the gradient through the norm is
-///     (g - mean of g) / (deviation + epsilon_outside) - h <g, h> / (divisor * deviation).
+///     (g - mean of g) / (deviation + epsilon_outside) - h <g, h> / (divisor * deviation),
+/// with 0 for the mean of g if the norm is not centred.
 template <typename X, typename Y, typename N>
 void write_grad_x(const AddNormBackward<X, Y, N>& p, std::int64_t row) {
   using A = AccumulatorType<X>;
@@ -46,7 +47,7 @@ void write_grad_x(const AddNormBackward<X, Y, N>& p, std::int64_t row) {
     sum_g += grad_at(i);
     sum_gh += grad_at(i) * normed_at(i);
   }
-  const A mean_g = sum_g / static_cast<A>(p.size);
+  const A mean_g = p.formula.is_centred ? sum_g / static_cast<A>(p.size) : A{0};
   const A h_factor = deviation > 0 ? sum_gh / (static_cast<A>(p.formula.divisor) * deviation) : A{0};
   for (std::int64_t i = 0; i < p.size; ++i) {
     const A grad = (grad_at(i) - mean_g) * inverse - normed_at(i) * h_factor;
@@ -66,7 +67,7 @@ void write_parameter_gradients(const AddNormBackward<X, Y, N>& p, std::int64_t c
     bias += grad;
   }
   p.grad_gain[column] = gain;
-  p.grad_bias[column] = bias;
+  if (p.grad_bias != nullptr) p.grad_bias[column] = bias;
 }
 
 /// Calls fn(i) for each i in [0, count). A call computes `values_per_call` values.
@@ -96,7 +97,8 @@ void add_norm_forward(const AddNormForward<X, Y, N>& p) {
     const Statistics<X> statistics = compute_statistics(sum_M, p.size, p.formula);
     const A inverse = p.formula.inverse_deviation(statistics.deviation);
     for (std::int64_t i = 0; i < p.size; ++i) {
-      p.normed[row * p.size + i] = static_cast<N>((sum_M[i] - statistics.mean) * inverse * p.gain[i] + p.bias[i]);
+      const A bias = p.bias == nullptr ? A{0} : p.bias[i];
+      p.normed[row * p.size + i] = static_cast<N>((sum_M[i] - statistics.mean) * inverse * p.gain[i] + bias);
     }
     p.mean[row] = statistics.mean;
     p.deviation[row] = statistics.deviation;
