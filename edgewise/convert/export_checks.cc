@@ -16,6 +16,12 @@ void check_exportable(const TransformerOptions& model, std::string_view caller) 
   if (model.clamp) refuse_option(caller, "model.clamp", json_number(*model.clamp), "no limit");
   if (model.norm != NormKind::kLayerNorm) refuse_option(caller, "model.norm", enum_name(model.norm), "layer_norm");
   if (!model.norm_bias) refuse_option(caller, "model.norm_bias", "false", "true");
+  if (!model.feed_forward_bias) refuse_option(caller, "model.feed_forward_bias", "false", "true");
+  if (!model.output_bias) refuse_option(caller, "model.output_bias", "false", "true");
+  if (model.feed_forward_gate) refuse_option(caller, "model.feed_forward_gate", "true", "false");
+  if (model.activation == Activation::kGeluTanh) {
+    refuse_option(caller, "model.activation", "gelu_tanh", "relu, gelu or silu");
+  }
 }
 
 void check_case_is_kept(const VocabularySection& vocabulary, std::string_view caller) {

@@ -11,8 +11,12 @@ std::int64_t count_attention(const TransformerOptions& options) {
   return 4 * size * size + (options.attention_bias ? 4 * size : 0) + (options.score == ScoreKind::kAdditive ? size : 0);
 }
 
+/// Returns the number of linear layers from a state to the inner values of feed-forward: a gate is one of them.
+std::int64_t count_inner_layers(const TransformerOptions& options) { return options.feed_forward_gate ? 2 : 1; }
+
 std::int64_t count_feed_forward(const TransformerOptions& options) {
-  return 2 * options.size * options.feed_forward + options.feed_forward + options.size;
+  const std::int64_t inner = count_inner_layers(options) * options.feed_forward;
+  return options.size * (inner + options.feed_forward) + (options.feed_forward_bias ? inner + options.size : 0);
 }
 
 std::int64_t count_norm(const TransformerOptions& options) { return (options.has_norm_bias() ? 2 : 1) * options.size; }
@@ -33,7 +37,7 @@ std::int64_t count_recurrence(const TransformerOptions& options, bool is_adaptiv
 std::int64_t count_vocabulary_layers(const TransformerOptions& options) {
   const std::int64_t input = has_encoder(options.kind) ? options.input_vocabulary * options.size : 0;
   const std::int64_t output = options.output_vocabulary * options.size;
-  const std::int64_t bias = options.output_vocabulary;
+  const std::int64_t bias = options.output_bias ? options.output_vocabulary : 0;
   switch (options.tying) {
     case Tying::kAll:
       return output + bias;
@@ -51,7 +55,8 @@ double count_saved(const TransformerOptions& options, std::int64_t attentions) {
   const auto size = static_cast<double>(options.size);
   const double self_attention = 5 * size;
   const double cross_attention = 3 * size;
-  const double feed_forward = size + static_cast<double>(options.feed_forward);
+  const std::int64_t inner_tensors = options.feed_forward_gate ? 3 : 1;  // gate, inner values, their product
+  const double feed_forward = size + static_cast<double>(inner_tensors * options.feed_forward);
   return self_attention + feed_forward + (attentions == 2 ? cross_attention : 0);
 }
 
@@ -152,7 +157,7 @@ double training_flops(const TransformerOptions& options, const Batch& batch) {
 
   // Numbers of weights.
   const double projection = size * size;
-  const double feed_forward = 2 * size * static_cast<double>(options.feed_forward);
+  const double feed_forward = size * static_cast<double>((1 + count_inner_layers(options)) * options.feed_forward);
   const double per_encoder_node = 4 * projection + feed_forward;
   // Keys and values of cross-attention count per input.
   const double per_decoder_node = (4 + cross_attention) * projection + feed_forward;

@@ -16,7 +16,8 @@ VocabularyLayers::VocabularyLayers(const TransformerOptions& options, std::uint6
   }
   output_embedding = Embedding(options.output_vocabulary, options.size, options.embedding_init, random);
   RandomStream projection_random(seed, /*stream=*/1);
-  output_projection = Linear(options.size, options.output_vocabulary, Bias::kZero, projection_random);
+  const Bias bias = options.output_bias ? Bias::kZero : Bias::kNone;
+  output_projection = Linear(options.size, options.output_vocabulary, bias, projection_random);
 
   if (options.tying == Tying::kAll) output_embedding.weight = input_embedding.weight;
   if (options.tying != Tying::kNone) output_projection.weight = output_embedding.weight;

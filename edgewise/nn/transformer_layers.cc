@@ -1,18 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/nn/transformer_layers.h"
 
+#include <vector>
+
 namespace edgewise {
 
 FeedForward::FeedForward(const LayerOptions& options, RandomStream& random)
-    : inner(options.size, options.feed_forward, Bias::kZero, random),
-      outer(options.feed_forward, options.size, Bias::kZero, random),
-      activation(options.activation),
-      dropout(options.dropout.activation) {}
+    : activation(options.activation), dropout(options.dropout.activation) {
+  const Bias bias = options.feed_forward_bias ? Bias::kZero : Bias::kNone;
+  if (options.feed_forward_gate) gate = Linear(options.size, options.feed_forward, bias, random);
+  inner = Linear(options.size, options.feed_forward, bias, random);
+  outer = Linear(options.feed_forward, options.size, bias, random);
+}
 
 at::Tensor FeedForward::operator()(const at::Tensor& x, Pass& pass) const {
   LinearOptions options = {.activation = activation};
   pass.set_dropout(dropout, options);
-  return outer(inner(x, options));
+  if (!gate.weight.defined()) return outer(inner(x, options));
+  const LinearWeights layers[] = {gate.weights(), inner.weights()};
+  const std::vector<at::Tensor> results = linear_group(x, layers);
+  return outer(edgewise::gate(results[0], results[1], options));
 }
 
 EncoderLayer::EncoderLayer(const LayerOptions& options, RandomStream& random)

@@ -13,8 +13,10 @@
 // value.
 namespace edgewise {
 
-/// The position-wise feed-forward layer outer(dropout(activation(inner(x)))); both linear layers have biases.
+/// The position-wise feed-forward layer outer(dropout(activation(inner(x)))). With a gate (Shazeer 2020) the layer is
+/// outer(dropout(activation(gate(x)) * inner(x))).
 struct FeedForward {
+  Linear gate;  // without parameters unless options.feed_forward_gate
   Linear inner;
   Linear outer;
   Activation activation = Activation::kRelu;
@@ -28,6 +30,7 @@ struct FeedForward {
 
   template <typename Self, typename Visitor>
   static void list_parts(Self& self, Visitor&& part) {
+    part("gate", self.gate);
     part("inner", self.inner);
     part("outer", self.outer);
   }

@@ -12,8 +12,10 @@
 #include "edgewise/base/address_space.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/profile.h"
+#include "edgewise/kernels/gemm/gated_activation.h"
 #include "edgewise/ops/backend.h"
 #include "edgewise/ops/checks.h"
+#include "edgewise/ops/dropout_kernel.h"
 #include "edgewise/ops/linear_layer.h"
 #include "edgewise/ops/operation.h"
 
@@ -104,6 +106,52 @@ class LinearGroup : public Operation {
   Group group_;
 };
 
+/// Inputs: gate and x.
+class Gate : public Operation {
+ public:
+  explicit Gate(const LinearOptions& options) : options_(options) {}
+
+  Tensors forward(const Tensors& inputs, Tensors& saved) override {
+    const ScopedTimer timer("gates");
+    saved = {inputs[0].contiguous(), inputs[1].contiguous()};
+    const at::Tensor out = at::empty_like(saved[1]);
+    with_float_or_bf16(out.scalar_type(), [&](auto zero) {
+      using T = decltype(zero);
+      kernels::gated_activation(kernels::GatedActivation<T>{.activation = activation_of(options_),
+                                                            .count = out.numel(),
+                                                            .gate = data_or_null<T>(saved[0]),
+                                                            .x = data_or_null<T>(saved[1]),
+                                                            .out = data_or_null<T>(out),
+                                                            .dropout = rule()});
+    });
+    return {out};
+  }
+
+  Tensors backward(const BackwardPass& pass) override {
+    const ScopedTimer timer("gates");
+    check_differentiated_once("gate");
+    const at::Tensor grad_out = pass.grad_outputs[0].contiguous();
+    const Tensors gradients = {at::empty_like(pass.saved[0]), at::empty_like(pass.saved[1])};
+    with_float_or_bf16(grad_out.scalar_type(), [&](auto zero) {
+      using T = decltype(zero);
+      kernels::gated_activation_gradient(kernels::GatedActivationGradient<T>{.activation = activation_of(options_),
+                                                                             .count = grad_out.numel(),
+                                                                             .gate = data_or_null<T>(pass.saved[0]),
+                                                                             .x = data_or_null<T>(pass.saved[1]),
+                                                                             .grad_out = data_or_null<T>(grad_out),
+                                                                             .grad_gate = data_or_null<T>(gradients[0]),
+                                                                             .grad_x = data_or_null<T>(gradients[1]),
+                                                                             .dropout = rule()});
+    });
+    return gradients;
+  }
+
+ private:
+  kernels::Dropout rule() const { return dropout_rule(options_.dropout, options_.dropout_key); }
+
+  LinearOptions options_;
+};
+
 Tensors apply_layers(const at::Tensor& x_TI, std::span<const LinearWeights> layers, const LinearOptions& options) {
   Tensors inputs = {x_TI};
   Group group{options, {}};
@@ -124,6 +172,8 @@ at::Tensor activate(const at::Tensor& x, std::optional<Activation> activation) {
       return at::gelu(x);
     case Activation::kSilu:
       return at::silu(x);
+    case Activation::kGeluTanh:
+      return at::gelu(x, "tanh");
   }
   fail("linear: activation is {}, needs one of enum_names", static_cast<int>(*activation));
 }
@@ -147,6 +197,24 @@ std::vector<at::Tensor> linear_group(const at::Tensor& x_TI, std::span<const Lin
   std::vector<at::Tensor> results;
   for (const auto& [weight_OI, bias_O] : layers) results.push_back(linear_plain(x_TI, weight_OI, bias_O));
   return results;
+}
+
+at::Tensor gate(const at::Tensor& gate, const at::Tensor& x, const LinearOptions& options) {
+  check_floating_point("gate", "x", x);
+  check_same_type("gate", "gate", gate, "x", x);
+  check(gate.sizes() == x.sizes(), "gate: gate is {} but x is {}, needs the same shape", shape_text(gate),
+        shape_text(x));
+  check_dropout_rate("gate", "dropout", options.dropout);
+  if (x.scalar_type() == at::kDouble || backend_of(x, /*has_gpu_kernel=*/false) == Backend::kDefinition) {
+    return gate_plain(gate, x, options);
+  }
+  return apply_one<Gate>({gate, x}, options);
+}
+
+at::Tensor gate_plain(const at::Tensor& gate, const at::Tensor& x, const LinearOptions& options) {
+  const at::ScalarType type = parameter_type(x);
+  const at::Tensor product = activate(gate.to(type), options.activation) * x.to(type);
+  return dropout(product, options.dropout, options.dropout_key).to(x.scalar_type());
 }
 
 at::Tensor linear_plain(const at::Tensor& x_TI, const at::Tensor& weight_OI, const at::Tensor& bias_O,

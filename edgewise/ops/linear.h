@@ -37,6 +37,14 @@ struct LinearWeights {
 /// Backward adds to the gradient of x within the products, which saves passes over memory.
 std::vector<at::Tensor> linear_group(const at::Tensor& x_TI, std::span<const LinearWeights> layers);
 
+/// Computes dropout(activation(gate) * x), a gated linear unit (Shazeer 2020), in one pass over memory. Without an
+/// activation, the gate itself is the factor. Both tensors have one shape and one type: fp32, bf16 or fp64. GPUs have
+/// no kernel and compute the definition. Differentiable once in both. Throws Error for shapes or types that do not fit.
+at::Tensor gate(const at::Tensor& gate, const at::Tensor& x, const LinearOptions& options = {});
+
+/// Defines `gate` in plain ATen, with gradients from autograd.
+at::Tensor gate_plain(const at::Tensor& gate, const at::Tensor& x, const LinearOptions& options = {});
+
 /// Defines `linear` in plain ATen, with gradients from autograd. In bf16, rounds only x, the weights and the result.
 at::Tensor linear_plain(const at::Tensor& x_TI, const at::Tensor& weight_OI, const at::Tensor& bias_O,
                         const LinearOptions& options = {});

@@ -74,7 +74,8 @@ void apply_dropout_in_place(const at::Tensor& x, const kernels::Dropout& rule) {
 /// Computes GELU or SiLU of x or, given the gradient of the result, the gradient of x, on all threads. The derivatives
 /// of GELU and SiLU need their argument; ReLU's derivative needs only its result.
 at::Tensor compute_activation(Activation activation, const at::Tensor& x, const at::Tensor& grad_out = {}) {
-  const bool is_gelu = activation == Activation::kGelu;
+  const bool is_gelu = activation != Activation::kSilu;
+  const std::string_view approximation = activation == Activation::kGeluTanh ? "tanh" : "none";
   const std::vector<at::Tensor> arguments = {x};
   const std::vector<at::Tensor> gradients = {grad_out};
   const std::vector<at::Tensor> results = {at::empty_like(x)};
@@ -84,9 +85,9 @@ at::Tensor compute_activation(Activation activation, const at::Tensor& x, const 
       at::Tensor to = take_part(results, part);
       if (grad_out.defined()) {
         const at::Tensor gradient = take_part(gradients, part);
-        is_gelu ? at::gelu_backward_out(to, gradient, from) : at::silu_backward_out(to, gradient, from);
+        is_gelu ? at::gelu_backward_out(to, gradient, from, approximation) : at::silu_backward_out(to, gradient, from);
       } else {
-        is_gelu ? at::gelu_out(to, from) : at::silu_out(to, from);
+        is_gelu ? at::gelu_out(to, from, approximation) : at::silu_out(to, from);
       }
     }
   });
@@ -96,19 +97,6 @@ at::Tensor compute_activation(Activation activation, const at::Tensor& x, const 
 /// Returns whether the activation is ReLU, which products and the pass of dropout's gradient apply, or none.
 bool is_fused(const LinearOptions& options) {
   return !options.activation.has_value() || *options.activation == Activation::kRelu;
-}
-
-kernels::GemmActivation activation_of(const LinearOptions& options) {
-  if (!options.activation) return kernels::GemmActivation::kNone;
-  switch (*options.activation) {
-    case Activation::kRelu:
-      return kernels::GemmActivation::kRelu;
-    case Activation::kGelu:
-      return kernels::GemmActivation::kGelu;
-    case Activation::kSilu:
-      return kernels::GemmActivation::kSilu;
-  }
-  fail("linear: activation is {}, needs one of enum_names", static_cast<int>(*options.activation));
 }
 
 /// Returns a contiguous [..., C] as a matrix [R, C].
@@ -132,7 +120,7 @@ LayerResult forward_on_gpu(const at::Tensor& x_TI, const LinearWeights& paramete
   const kernels::GemmActivation activation = activation_of(options);
   if (activation == kernels::GemmActivation::kNone && options.dropout == 0.0) return {y_TO, {}};
   const bool keeps_argument =
-      activation == kernels::GemmActivation::kGelu || activation == kernels::GemmActivation::kSilu;
+      activation != kernels::GemmActivation::kNone && activation != kernels::GemmActivation::kRelu;
   const at::Tensor out_TO = keeps_argument ? at::empty_like(y_TO) : y_TO;
   with_float_or_bf16(y_TO.scalar_type(), [&](auto zero) {
     using T = decltype(zero);
@@ -183,6 +171,21 @@ void grad_weight_on_gpu(const at::Tensor& grad_pre_TO, const at::Tensor& x_TI, c
 }
 
 }  // namespace
+
+kernels::GemmActivation activation_of(const LinearOptions& options) {
+  if (!options.activation) return kernels::GemmActivation::kNone;
+  switch (*options.activation) {
+    case Activation::kRelu:
+      return kernels::GemmActivation::kRelu;
+    case Activation::kGelu:
+      return kernels::GemmActivation::kGelu;
+    case Activation::kSilu:
+      return kernels::GemmActivation::kSilu;
+    case Activation::kGeluTanh:
+      return kernels::GemmActivation::kGeluTanh;
+  }
+  fail("linear: activation is {}, needs one of enum_names", static_cast<int>(*options.activation));
+}
 
 LayerResult layer_forward(const at::Tensor& x_TI, const LinearWeights& parameters, const LinearOptions& options) {
   if (backend_of(x_TI) == Backend::kGpu) return forward_on_gpu(x_TI, parameters, options);

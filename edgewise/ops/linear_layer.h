@@ -11,9 +11,12 @@
 // O = outputs. All tensors except the parameters come from aligned_contiguous().
 namespace edgewise {
 
+/// Returns the kernels' name of the activation.
+kernels::GemmActivation activation_of(const LinearOptions& options);
+
 struct LayerResult {
   at::Tensor out_TO;
-  // The saved tensor for backward: ReLU's result, the argument of GELU and SiLU, or undefined without activation.
+  // The saved tensor for backward: ReLU's result, another activation's argument, or undefined without activation.
   at::Tensor saved_TO;
 };
 

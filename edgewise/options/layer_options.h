@@ -43,12 +43,13 @@ Formula norm_formula(NormKind kind, std::int64_t size, double epsilon) {
 }
 
 enum class Activation {
-  kRelu,  // max(x, 0)
-  kGelu,  // x * Phi(x), where Phi is the distribution function of the normal distribution
-  kSilu,  // x * sigmoid(x), also called swish
+  kRelu,      // max(x, 0)
+  kGelu,      // x * Phi(x), where Phi is the distribution function of the normal distribution
+  kSilu,      // x * sigmoid(x), also called swish
+  kGeluTanh,  // GELU with 0.5 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) for Phi(x), as in GPT-2
 };
 
-inline constexpr auto enum_names(Activation) { return names_in_order<Activation>("relu", "gelu", "silu"); }
+inline constexpr auto enum_names(Activation) { return names_in_order<Activation>("relu", "gelu", "silu", "gelu_tanh"); }
 
 /// Attention score of a query and a key.
 enum class ScoreKind {
@@ -129,6 +130,8 @@ struct LayerOptions {
   ScoreKind score = ScoreKind::kDot;
   std::optional<double> clamp;
   Activation activation = Activation::kRelu;
+  bool feed_forward_gate = false;
+  bool feed_forward_bias = true;
   DropoutRates dropout;
 
   /// Returns whether norms have a bias vector.
@@ -154,7 +157,12 @@ struct LayerOptions {
           "largest absolute value of attention scores, as in the graph tutorial; by default no limit",
           at_least(0.001).at_most(1e6));
     field("activation", self.activation,
-          "activation function between the two linear layers of feed-forward layers: relu, gelu (exact) or silu");
+          "activation function between the two linear layers of feed-forward layers: relu, gelu (exact), silu or "
+          "gelu_tanh (GELU by tanh)");
+    field("feed_forward_gate", self.feed_forward_gate,
+          "multiply the inner values of feed-forward layers by a gate: activation(gate(x)) * inner(x), which is SwiGLU "
+          "with silu and GEGLU with gelu");
+    field("feed_forward_bias", self.feed_forward_bias, "give bias vectors to the linear layers of feed-forward layers");
     field("dropout", self.dropout, "dropout rates, used only in training");
   }
 };

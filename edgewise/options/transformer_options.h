@@ -117,10 +117,14 @@ struct TransformerOptions : LayerOptions {
   bool final_norm = true;
   PositionKind positions = PositionKind::kSinusoidal;
   std::int64_t max_positions = 512;
+  double rotary_base = kPositionBase;
+  std::int64_t t5_buckets = 32;
+  std::int64_t t5_distance = 128;
   bool scale_embedding = true;
   EmbeddingInit embedding_init = EmbeddingInit::kXavier;
   BeginEmbedding begin_embedding = BeginEmbedding::kLearned;
   Tying tying = Tying::kAll;
+  bool output_bias = true;
   UniversalOptions universal;
 
   // Sizes of the vocabularies and the token that begins outputs, which are not in a config file.
@@ -156,11 +160,18 @@ struct TransformerOptions : LayerOptions {
     field("final_norm", self.final_norm, "apply a norm to the outputs of encoder and decoder");
     field("positions", self.positions,
           "position vectors: a formula (sinusoidal, from_scratch, halves, marian or fairseq), or learned, a trained "
-          "table for each side");
+          "table for each side; or relative positions in self-attention: rotary, alibi or t5; or none");
     field("max_positions", self.max_positions,
           "number of learned positions: most tokens of an input with its end token, or of an output with its begin "
           "token",
           at_least(2).at_most(100'000));
+    field("rotary_base", self.rotary_base,
+          "base of rotary's frequencies: pair k of a head of K numbers turns by base^(-2 k / K) per position",
+          at_least(2).at_most(1e12));
+    field("t5_buckets", self.t5_buckets, "number of t5's buckets of distances; an even number",
+          at_least(4).at_most(4096));
+    field("t5_distance", self.t5_distance, "distance from which on all distances share t5's last bucket",
+          at_least(3).at_most(100'000));
     field("scale_embedding", self.scale_embedding, "multiply token embeddings by sqrt(size)");
     field("embedding_init", self.embedding_init, "initial values of the token embeddings: xavier (uniform) or normal");
     field("begin_embedding", self.begin_embedding,
@@ -168,6 +179,7 @@ struct TransformerOptions : LayerOptions {
     field("tying", self.tying,
           "sharing of the embedding matrices: none, output (output embedding and output projection), or all (input "
           "embedding too, which a language model does not have)");
+    field("output_bias", self.output_bias, "give the output projection a bias: a number for each token");
     field("universal", self.universal, "adaptive computation time of a Universal Transformer");
   }
 };

@@ -85,6 +85,14 @@ void PackedLinear<T>::activate(std::int64_t rows, const Activations<T>& x, GemmA
 }
 
 template <typename T>
+void PackedLinear<T>::gate(std::int64_t rows, const Activations<T>& x, GemmActivation activation,
+                           const Activations<T>& out) const {
+  kernels::multiply_with_epilogue<T>(
+      product(rows, x, GemmActivation::kNone),
+      {.rows = rows, .columns = out_ / 2, .gate = activation, .rounded = out.values, .rounded_scale = out.scales});
+}
+
+template <typename T>
 void PackedLinear<T>::add_and_norm(std::int64_t rows, const Activations<T>& x, float* sum, const NormParameters& norm,
                                    bool norms_sum, const Activations<T>& out) const {
   kernels::RowEpilogue<T> epilogue = {.rows = rows,

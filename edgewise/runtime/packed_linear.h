@@ -29,6 +29,8 @@ inline kernels::GemmActivation gemm_activation(Activation activation) {
       return kernels::GemmActivation::kGelu;
     case Activation::kSilu:
       return kernels::GemmActivation::kSilu;
+    case Activation::kGeluTanh:
+      return kernels::GemmActivation::kGeluTanh;
   }
   fail("gemm_activation: activation is {}, needs one of enum_names", static_cast<int>(activation));
 }
@@ -94,6 +96,10 @@ class PackedLinear {
   /// Writes activation(x W + b) to `out`, the operand of the next product.
   void activate(std::int64_t rows, const Activations<T>& x, kernels::GemmActivation activation,
                 const Activations<T>& out) const;
+
+  /// Writes activation(g) * y to `out`, [R, out() / 2], where g are the first and y the last columns of x W + b.
+  void gate(std::int64_t rows, const Activations<T>& x, kernels::GemmActivation activation,
+            const Activations<T>& out) const;
 
   /// Adds x W + b to `sum`, [R, out()], and writes norm(sum) to `out`, the operand of the next product. With
   /// `norms_sum`, norm(sum) also replaces `sum`.

@@ -94,8 +94,13 @@ void SublayerRunner<T>::attend(const AttentionParameters<T>& parameters, kernels
 
 template <typename T>
 void SublayerRunner<T>::feed_forward(const FeedForwardParameters<T>& parameters, const NormParameters& next) {
-  const Activations<T> inner = inner_buffer_.allocate(rows_, parameters.inner.out());
-  parameters.inner.activate(rows_, input_, gemm_activation(options_.activation), inner);
+  const Activations<T> inner = inner_buffer_.allocate(rows_, options_.feed_forward);
+  const kernels::GemmActivation activation = gemm_activation(options_.activation);
+  if (options_.feed_forward_gate) {
+    parameters.inner.gate(rows_, input_, activation, inner);
+  } else {
+    parameters.inner.activate(rows_, input_, activation, inner);
+  }
   add_residual(parameters.outer, inner, parameters.norm, next);
 }
 

@@ -131,9 +131,17 @@ class WeightPacker {
             norm_formula<kernels::NormFormula>(options_.norm, options_.size, options_.norm_epsilon)};
   }
 
-  Linear read_linear(const std::string& name, std::int64_t in, std::int64_t out) {
-    const WeightMatrix weight = reader_.read_matrix(name + ".weight", out, in);
-    return store_.linear(weight.all_rows(), reader_.read(name + ".bias", {out}));
+  // Reads linear layers of feed-forward, and joins them into one.
+  Linear read_linear(const std::vector<std::string>& names, std::int64_t in, std::int64_t out) {
+    WeightMatrix weight;
+    std::vector<float> bias;
+    for (const std::string& name : names) {
+      weight.append(reader_.read_matrix(name + ".weight", out, in));
+      if (!options_.feed_forward_bias) continue;
+      const std::vector<float> part = reader_.read(name + ".bias", {out});
+      bias.insert(bias.end(), part.begin(), part.end());
+    }
+    return store_.linear(weight.all_rows(), std::move(bias));
   }
 
   // Returns a row of heads with padding.
@@ -191,8 +199,10 @@ class WeightPacker {
   }
 
   FeedForwardParameters<T> read_feed_forward(const std::string& layer) {
-    return {read_linear(layer + "feed_forward.inner", options_.size, options_.feed_forward),
-            read_linear(layer + "feed_forward.outer", options_.feed_forward, options_.size),
+    std::vector<std::string> inner = {layer + "feed_forward.inner"};
+    if (options_.feed_forward_gate) inner.insert(inner.begin(), layer + "feed_forward.gate");
+    return {read_linear(inner, options_.size, options_.feed_forward),
+            read_linear({layer + "feed_forward.outer"}, options_.feed_forward, options_.size),
             read_norm(layer + "feed_forward_norm")};
   }
 
@@ -222,12 +232,13 @@ class WeightPacker {
   }
 
   void pack_output_projection(Weights<T>& weights, const WeightMatrix& table) {
-    const std::vector<float> bias = reader_.read("generator.bias", {options_.output_vocabulary});
+    std::vector<float> bias;
+    if (options_.output_bias) bias = reader_.read("generator.bias", {options_.output_vocabulary});
     weights.tile_size = store_.tile_size(options_.output_vocabulary);
     for (std::int64_t first = 0; first < options_.output_vocabulary; first += weights.tile_size) {
       throw_if_set(stop_);
       const std::int64_t count = std::min(weights.tile_size, options_.output_vocabulary - first);
-      const std::span biases = std::span(bias).subspan(first, count);
+      const std::span biases = bias.empty() ? std::span<float>() : std::span(bias).subspan(first, count);
       weights.output_projection.push_back(
           store_.output_projection(table.some_rows(first, count), {biases.begin(), biases.end()}));
     }

@@ -11,7 +11,8 @@
 #include "edgewise/options/transformer_options.h"
 #include "edgewise/runtime/packed_linear.h"
 
-// The parameters of a Transformer. Shapes: M = size of a state, W = HeadLayout::width().
+// The parameters of a Transformer. Shapes: M = size of a state, W = HeadLayout::width(), F = inner size of
+// feed-forward.
 namespace edgewise {
 
 /// The layout of heads in a row of queries, keys or values: padded with zeros to the sizes that
@@ -55,8 +56,8 @@ struct AttentionParameters {
 
 template <typename T>
 struct FeedForwardParameters {
-  LinearOf<T> inner;
-  LinearOf<T> outer;
+  LinearOf<T> inner;  // M to F or, with a gate, to 2 F: the gate first
+  LinearOf<T> outer;  // F to M
   NormOf<T> norm;
 };
 

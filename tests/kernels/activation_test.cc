@@ -19,7 +19,7 @@ namespace edgewise::kernels {
 namespace {
 
 constexpr GemmActivation kAll[] = {GemmActivation::kNone, GemmActivation::kRelu, GemmActivation::kGelu,
-                                   GemmActivation::kSilu};
+                                   GemmActivation::kSilu, GemmActivation::kGeluTanh};
 
 double define(double x, GemmActivation activation) {
   switch (activation) {
@@ -31,6 +31,8 @@ double define(double x, GemmActivation activation) {
       return x * 0.5 * std::erfc(-x / std::numbers::sqrt2);
     case GemmActivation::kSilu:
       return x / (1 + std::exp(-x));
+    case GemmActivation::kGeluTanh:
+      return x / (1 + std::exp(-std::sqrt(8 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
   }
   return x;
 }
@@ -154,6 +156,11 @@ double define_derivative(double x, GemmActivation activation) {
       const double sigmoid = 1 / (1 + std::exp(-x));
       return sigmoid * (1 + x * (1 - sigmoid));
     }
+    case GemmActivation::kGeluTanh: {
+      const double factor = std::sqrt(8 / std::numbers::pi);
+      const double sigmoid = 1 / (1 + std::exp(-factor * (x + 0.044715 * x * x * x)));
+      return sigmoid * (1 + x * (1 - sigmoid) * factor * (1 + 3 * 0.044715 * x * x));
+    }
   }
   return 1;
 }
@@ -216,7 +223,7 @@ GradientResult<T> run_activation_gradient(ActivationGradient<T> p, const std::ve
 }
 
 TYPED_TEST(ActivationOf, GradientOfGeluAndSiluFollowsTheDerivative) {
-  for (const GemmActivation activation : {GemmActivation::kGelu, GemmActivation::kSilu}) {
+  for (const auto activation : {GemmActivation::kGelu, GemmActivation::kSilu, GemmActivation::kGeluTanh}) {
     for (const Dropout& rule : {kNoDropout, kDropout}) {
       for (const std::int64_t columns : {5, 132}) {
         constexpr std::int64_t kRows = 131;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -28,6 +29,7 @@ struct Operations {
   bool has_norm = false;
   bool has_norm_bias = true;
   bool is_centred = true;
+  std::optional<GemmActivation> gate = {};
 };
 
 std::vector<Operations> all_operations() {
@@ -36,6 +38,11 @@ std::vector<Operations> all_operations() {
           {.name = "norm", .has_norm = true},
           {.name = "residual and norm", .has_residual = true, .has_norm = true},
           {.name = "norm without bias", .has_norm = true, .has_norm_bias = false},
+          {.name = "SwiGLU", .gate = GemmActivation::kSilu},
+          {.name = "GEGLU, residual", .has_residual = true, .gate = GemmActivation::kGelu},
+          {.name = "GEGLU by tanh, norm", .has_norm = true, .gate = GemmActivation::kGeluTanh},
+          {.name = "bilinear", .gate = GemmActivation::kNone},
+          {.name = "ReGLU", .gate = GemmActivation::kRelu},
           {.name = "RMS norm", .has_norm = true, .has_norm_bias = false, .is_centred = false}};
 }
 
@@ -50,7 +57,7 @@ class Problem {
   Problem(std::int64_t rows, std::int64_t columns, const Operations& operations)
       : rows_(rows), columns_(columns), operations_(operations) {
     RandomStream random(/*seed=*/static_cast<std::uint64_t>(columns));
-    values_ = random_floats(rows * columns, random);
+    values_ = random_floats(rows * columns * (operations.gate ? 2 : 1), random);
     gain_ = random_floats(columns, random);
     norm_bias_ = random_floats(columns, random);
     residual_ = random_floats(rows * columns, random);
@@ -64,6 +71,7 @@ class Problem {
     std::vector<float> scales(static_cast<std::size_t>(rows_), 1.0f);
     RowEpilogue<T> p = {.rows = rows_, .columns = columns_, .norm = {static_cast<double>(columns_), 1e-5, 1e-6}};
     p.norm.is_centred = operations_.is_centred;
+    p.gate = operations_.gate;
     p.values = values_.data();
     if (operations_.has_residual) p.residual = results.residual.data();
     if (operations_.has_norm) {

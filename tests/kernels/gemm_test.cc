@@ -50,6 +50,7 @@ std::vector<Form> all_forms() {
           {.name = "bias, ReLU", .is_packed = true, .has_bias = true, .activation = GemmActivation::kRelu},
           {.name = "transposed left, ReLU", .a = kColumns, .activation = GemmActivation::kRelu},
           {.name = "bias, GELU", .has_bias = true, .activation = GemmActivation::kGelu},
+          {.name = "bias, GELU by tanh", .has_bias = true, .activation = GemmActivation::kGeluTanh},
           {.name = "packed, bias, SiLU", .is_packed = true, .has_bias = true, .activation = GemmActivation::kSilu},
           {.name = "transposed left, SiLU", .a = kColumns, .activation = GemmActivation::kSilu},
           {.name = "add", .b = kColumns, .result = GemmResult::kAdd},
@@ -93,6 +94,9 @@ double activate(double x, GemmActivation activation) {
   if (activation == GemmActivation::kRelu) return std::max(x, 0.0);
   if (activation == GemmActivation::kGelu) return 0.5 * x * (1 + std::erf(x / std::numbers::sqrt2));
   if (activation == GemmActivation::kSilu) return x / (1 + std::exp(-x));
+  if (activation == GemmActivation::kGeluTanh) {
+    return 0.5 * x * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
+  }
   return x;
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -114,6 +115,9 @@ class Problem {
     if (activation_ == GemmActivation::kRelu) sum = std::max(sum, 0.0);
     if (activation_ == GemmActivation::kGelu) sum *= 0.5 * (1 + std::erf(sum / std::sqrt(2.0)));
     if (activation_ == GemmActivation::kSilu) sum /= 1 + std::exp(-sum);
+    if (activation_ == GemmActivation::kGeluTanh) {
+      sum *= 0.5 * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (sum + 0.044715 * sum * sum * sum)));
+    }
     expected_.push_back(sum);
   }
 
@@ -135,8 +139,8 @@ TYPED_TEST(RowProductOf, MatchesItsDefinitionOnEveryInstructionSet) {
   for (const InstructionSet set : runnable_instruction_sets()) {
     const ForcedInstructionSet forced(set);
     for (const Sizes& sizes : kAllSizes) {
-      for (const auto activation :
-           {GemmActivation::kNone, GemmActivation::kRelu, GemmActivation::kGelu, GemmActivation::kSilu}) {
+      for (const auto activation : {GemmActivation::kNone, GemmActivation::kRelu, GemmActivation::kGelu,
+                                    GemmActivation::kSilu, GemmActivation::kGeluTanh}) {
         SCOPED_TRACE(std::string(instruction_set_name(set)) + ", " + std::to_string(sizes.columns) + " x " +
                      std::to_string(sizes.depth));
         Problem<TypeParam> problem(sizes, activation != GemmActivation::kNone, activation);

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <map>
+#include <numbers>
 #include <string>
 
 #include "edgewise/models/transformer.h"
@@ -49,6 +50,20 @@ class DenseTransformer {
     const at::Tensor product = at::matmul(x, parameter_.at(name + ".weight").t());
     const auto bias = parameter_.find(name + ".bias");
     return bias == parameter_.end() ? product : product + bias->second;
+  }
+
+  at::Tensor activate(const at::Tensor& x) const {
+    switch (options_.activation) {
+      case Activation::kRelu:
+        return x.relu();
+      case Activation::kGelu:
+        return 0.5 * x * (1.0 + (x / std::sqrt(2.0)).erf());
+      case Activation::kSilu:
+        return x * x.sigmoid();
+      case Activation::kGeluTanh:
+        return 0.5 * x * (1.0 + (std::sqrt(2.0 / std::numbers::pi) * (x + 0.044715 * x.pow(3))).tanh());
+    }
+    return x;
   }
 
   at::Tensor norm(const std::string& name, const at::Tensor& x) const {
@@ -102,7 +117,11 @@ class DenseTransformer {
   }
 
   at::Tensor add_feed_forward(const std::string& name, const at::Tensor& x) const {
-    const auto feed = [&](const at::Tensor& y) { return linear(name + ".outer", linear(name + ".inner", y).relu()); };
+    const auto feed = [&](const at::Tensor& y) {
+      const at::Tensor inner = linear(name + ".inner", y);
+      return linear(name + ".outer",
+                    options_.feed_forward_gate ? activate(linear(name + ".gate", y)) * inner : activate(inner));
+    };
     return options_.norm_placement == NormPlacement::kPost ? norm(name + "_norm", x + feed(x))
                                                            : x + feed(norm(name + "_norm", x));
   }

@@ -31,7 +31,8 @@ void for_each_choice(const Visit& visit) {
             options.score = score.value;
             options.universal.transition = transition.value;
             options.universal.adaptive = is_on ? AdaptiveSides::kBoth : AdaptiveSides::kDecoderOnly;
-            options.attention_bias = options.norm_bias = is_on;
+            options.attention_bias = options.norm_bias = options.feed_forward_bias = options.output_bias = is_on;
+            options.feed_forward_gate = !is_on;
             options.final_norm = !is_on;
             options.encoder_layers = is_on ? 3 : 1;
             options.positions =

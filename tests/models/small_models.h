@@ -37,6 +37,12 @@ inline std::vector<std::pair<std::string, TransformerOptions>> options_without_p
   };
   add("RMS norm before", [](auto& o) { o.norm = NormKind::kRmsNorm; });
   add("RMS norm after", [](auto& o) { o.norm = NormKind::kRmsNorm, o.norm_placement = NormPlacement::kPost; });
+  add("gate", [](auto& o) { o.feed_forward_gate = true, o.activation = Activation::kSilu; });
+  add("gate by tanh", [](auto& o) { o.feed_forward_gate = true, o.activation = Activation::kGeluTanh; });
+  add("no biases", [](auto& o) {
+    o.norm_bias = o.attention_bias = o.feed_forward_bias = o.output_bias = false;
+    o.feed_forward_gate = true;
+  });
   add("norm without bias", [](auto& o) { o.norm_bias = false; });
   return all;
 }

@@ -75,6 +75,7 @@ TEST(FeedForwardGradients, MatchFiniteDifferences) {
     options.activation = activation.value;
     for (const double dropout : {0.0, 0.3}) {
       options.dropout.activation = dropout;
+      options.feed_forward_gate = options.feed_forward_bias = !options.feed_forward_gate;
       expect_layer_gradients_match(
           FeedForward(options, random), {random_tensor({4, 3}, 2)},
           [](const FeedForward& layer, const Tensors& x, Pass& pass) { return layer(x[0], pass); });

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <numbers>
 
 #include "edgewise/nn/embedding.h"
 #include "edgewise/nn/linear.h"
@@ -147,6 +148,21 @@ LayerOptions feed_forward_options(std::int64_t inner_size, Activation activation
   return options;
 }
 
+/// Returns activation(x) / x.
+at::Tensor activation_factor(const at::Tensor& x, Activation activation) {
+  switch (activation) {
+    case Activation::kRelu:
+      return (x > 0).to(at::kDouble);
+    case Activation::kGelu:
+      return 0.5 * (1.0 + (x / std::sqrt(2.0)).erf());
+    case Activation::kSilu:
+      return x.sigmoid();
+    case Activation::kGeluTanh:
+      return 0.5 * (1.0 + (std::sqrt(2.0 / std::numbers::pi) * (x + 0.044715 * x.pow(3))).tanh());
+  }
+  return x;
+}
+
 TEST(FeedForward, IsTwoLinearLayersWithAnActivationBetween) {
   for (const auto& [activation, name] : enum_names(Activation{})) {
     RandomStream random(1);
@@ -155,10 +171,26 @@ TEST(FeedForward, IsTwoLinearLayersWithAnActivationBetween) {
     Pass pass = Pass::inference();
 
     const at::Tensor hidden = layer.inner(x);
-    const at::Tensor factor = activation == Activation::kRelu   ? (hidden > 0).to(at::kDouble)
-                              : activation == Activation::kGelu ? 0.5 * (1.0 + (hidden / std::sqrt(2.0)).erf())
-                                                                : hidden.sigmoid();
-    expect_close(layer(x, pass), layer.outer(hidden * factor), 1e-13);
+    expect_close(layer(x, pass), layer.outer(hidden * activation_factor(hidden, activation)), 1e-13);
+  }
+}
+
+TEST(FeedForward, MultipliesByTheActivationOfAGate) {
+  for (const auto& [activation, name] : enum_names(Activation{})) {
+    for (const bool has_bias : {true, false}) {
+      RandomStream random(1);
+      LayerOptions options = feed_forward_options(7, activation, 0.0);
+      options.feed_forward_gate = true;
+      options.feed_forward_bias = has_bias;
+      const FeedForward layer = randomised(FeedForward(options, random));
+      EXPECT_EQ(parameters(layer).size(), has_bias ? 6 : 3);
+      const at::Tensor x = random_tensor({5, 4}, 2);
+      Pass pass = Pass::inference();
+
+      const at::Tensor gate = layer.gate(x);
+      const at::Tensor hidden = gate * activation_factor(gate, activation) * layer.inner(x);
+      expect_close(layer(x, pass), layer.outer(hidden), 1e-13);
+    }
   }
 }
 

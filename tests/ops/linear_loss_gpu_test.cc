@@ -35,7 +35,8 @@ struct ActivationCase {
 constexpr ActivationCase kActivationCases[] = {{std::nullopt, GemmActivation::kNone},
                                                {Activation::kRelu, GemmActivation::kRelu},
                                                {Activation::kGelu, GemmActivation::kGelu},
-                                               {Activation::kSilu, GemmActivation::kSilu}};
+                                               {Activation::kSilu, GemmActivation::kSilu},
+                                               {Activation::kGeluTanh, GemmActivation::kGeluTanh}};
 
 TEST_F(LinearLossGpu, LinearHasTheBitsOfTheKernelsForActivationsAndDropout) {
   constexpr std::int64_t kRows = 300;

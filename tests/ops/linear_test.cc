@@ -28,6 +28,7 @@ std::vector<NamedLinear> all_options() {
           {"ReLU", {.activation = Activation::kRelu}},
           {"GELU", {.activation = Activation::kGelu}},
           {"SiLU", {.activation = Activation::kSilu}},
+          {"GELU by tanh", {.activation = Activation::kGeluTanh}},
           {"dropout", {.dropout = 0.3, .dropout_key = key}},
           {"ReLU, dropout", {.activation = Activation::kRelu, .dropout = 0.3, .dropout_key = key}},
           {"GELU, dropout", {.activation = Activation::kGelu, .dropout = 0.3, .dropout_key = key}},
@@ -130,6 +131,38 @@ TEST(Linear, HasGradientsThatMatchFiniteDifferences) {
     expect_gradients_match([&](const Tensors& x) { return linear(x[0], x[1], x[2], options); },
                            arguments(4, 3, 5, at::kDouble));
   }
+}
+
+TEST(Gate, MatchesItsDefinitionForEveryInstructionSet) {
+  for (const kernels::InstructionSet set : kernels::runnable_instruction_sets()) {
+    const kernels::ForcedInstructionSet forced(set);
+    for (const at::ScalarType type : {at::kFloat, at::kBFloat16, at::kDouble}) {
+      for (const auto& [name, options] : all_options()) {
+        SCOPED_TRACE(testing::Message() << name << ", " << kernels::instruction_set_name(set) << ", " << type);
+        expect_same_results([&](const Tensors& x) { return gate(x[0], x[1], options); },
+                            [&](const Tensors& x) { return gate_plain(x[0], x[1], options); },
+                            {normal({7, 45}, 1, type), normal({45, 7}, 2, type).t()}, allowed(type));
+      }
+    }
+  }
+}
+
+TEST(Gate, HasGradientsThatMatchFiniteDifferences) {
+  for (const auto& [name, options] : all_options()) {
+    SCOPED_TRACE(name);
+    expect_gradients_match([&](const Tensors& x) { return gate(x[0], x[1], options); },
+                           {normal({4, 3}, 1), normal({4, 3}, 2)});
+  }
+}
+
+TEST(Gate, NeedsTensorsOfOneShapeAndType) {
+  const at::Tensor x = normal({4, 3}, 1);
+  EXPECT_EQ(error_of([&] {
+              gate(normal({4, 2}, 1), x);
+            }),
+            "gate: gate is [4, 2] but x is [4, 3], needs the same shape");
+  EXPECT_EQ(error_of([&] { gate(x.to(at::kFloat), x); }),
+            "gate: gate has type Float but x has type Double, needs the same type");
 }
 
 TEST(Linear, GivesTheSameBitsTwice) {

@@ -60,6 +60,9 @@ TransformerOptions arbitrary_model_options(ModelKind kind) {
   options.norm_bias = *rc::gen::arbitrary<bool>();
   options.norm_epsilon = *rc::gen::element(1e-6, 1e-5, 1e-2, 1.0);
   options.activation = any_of<Activation>();
+  options.feed_forward_gate = *rc::gen::arbitrary<bool>();
+  options.feed_forward_bias = *rc::gen::arbitrary<bool>();
+  options.output_bias = *rc::gen::arbitrary<bool>();
   options.score = any_of<ScoreKind>();
   options.attention_bias = *rc::gen::arbitrary<bool>();
   if (*rc::gen::arbitrary<bool>()) options.clamp = 0.7;

@@ -11,7 +11,8 @@
 #include "edgewise/kernels/gpu/device.h"
 
 // Activations and their derivatives. GELU and SiLU are x F(x), where F is a distribution function: of the normal and of
-// the logistic distribution. Both are symmetric, so F follows from the probability of numbers beyond |x|, its tail.
+// the logistic distribution; GELU by tanh is x F(u(x)) with the logistic one. Both are symmetric, so F follows from the
+// probability of numbers beyond |x|, its tail.
 namespace edgewise::kernels {
 namespace gpu {
 
@@ -27,6 +28,8 @@ void with_activation(GemmActivation activation, Call call) {
       return call(std::integral_constant<GemmActivation, GemmActivation::kGelu>());
     case GemmActivation::kSilu:
       return call(std::integral_constant<GemmActivation, GemmActivation::kSilu>());
+    case GemmActivation::kGeluTanh:
+      return call(std::integral_constant<GemmActivation, GemmActivation::kGeluTanh>());
   }
   throw std::invalid_argument("activate: activation is " + std::to_string(static_cast<int>(activation)) +
                               ", needs one of GemmActivation");
@@ -63,10 +66,23 @@ EDGEWISE_DEVICE Distribution logistic_distribution(float x) {
   return {function_from_tail(x, tail), tail * complement};
 }
 
+/// Returns the logistic distribution at u(x) = sqrt(8 / pi) (x + 0.044715 x^3), and its derivative in x. Beyond 12, the
+/// tail is 0.
+EDGEWISE_DEVICE Distribution tanh_distribution(float x) {
+  constexpr float kFactor = 0x1.988454p+0f;  // sqrt(8 / pi)
+  constexpr float kCubic = 0.044715f;
+  const float bounded = x < -12 ? -12 : x > 12 ? 12 : x;
+  const float square = bounded * bounded;
+  const Distribution logistic = logistic_distribution(bounded * fused_multiply_add(square, kFactor * kCubic, kFactor));
+  return {logistic.function, logistic.density * fused_multiply_add(square, 3 * kFactor * kCubic, kFactor)};
+}
+
 template <GemmActivation kActivation>
 EDGEWISE_DEVICE Distribution distribution(float x) {
   if constexpr (kActivation == GemmActivation::kGelu) {
     return normal_distribution(x);
+  } else if constexpr (kActivation == GemmActivation::kGeluTanh) {
+    return tanh_distribution(x);
   } else {
     return logistic_distribution(x);
   }
@@ -232,7 +248,8 @@ struct ActivationGradientChunk {
       return;
     }
     if (!dropout.is_identity()) apply_dropout(dropout, begin, part, gradient);
-    if constexpr (kActivation == GemmActivation::kGelu || kActivation == GemmActivation::kSilu) {
+    if constexpr (kActivation == GemmActivation::kGelu || kActivation == GemmActivation::kSilu ||
+                  kActivation == GemmActivation::kGeluTanh) {
       EDGEWISE_UNROLL
       for (int i = 0; i < kSize; ++i) gradient[i] *= activation_derivative<kActivation>(argument[i]);
     }

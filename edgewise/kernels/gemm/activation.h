@@ -8,9 +8,9 @@
 
 namespace edgewise::kernels {
 
-/// The function that a product applies to each element. kGelu is the exact formula x * Phi(x), and kSilu is
-/// x * sigmoid(x).
-enum class GemmActivation { kNone, kRelu, kGelu, kSilu };
+/// The function that a product applies to each element. kGelu is the exact formula x * Phi(x), kSilu is x * sigmoid(x),
+/// and kGeluTanh is GELU with 0.5 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) for Phi(x).
+enum class GemmActivation { kNone, kRelu, kGelu, kSilu, kGeluTanh };
 
 /// Applies an activation to `count` values in place, on the calling thread. The bits of a result depend only on its
 /// argument and on the instruction set in use.

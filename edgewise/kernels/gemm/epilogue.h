@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "edgewise/base/bfloat16.h"
+#include "edgewise/kernels/gemm/activation.h"
 #include "edgewise/kernels/norm/add_norm.h"
 
 // The operations between two matrix products of inference, in one pass over memory: residual sum, norm, and rounding
@@ -11,7 +13,7 @@
 namespace edgewise::kernels {
 
 /// The operations on each row x, in this order:
-///   x = values
+///   x = values, or if `gate` is set, gate(first N values) * last N values
 ///   x = residual += x, if residual is not null
 ///   x = norm(x) * gain + norm_bias, if gain is not null; without norm_bias if that is null
 ///   out = x, if out is not null
@@ -22,7 +24,8 @@ template <typename T>
 struct RowEpilogue {
   std::int64_t rows;
   std::int64_t columns;
-  const float* values = nullptr;     // [R, N]
+  const float* values = nullptr;  // [R, N], or with `gate` [R, 2 N]
+  std::optional<GemmActivation> gate = {};
   float* residual = nullptr;         // [R, N]
   const float* gain = nullptr;       // [N]
   const float* norm_bias = nullptr;  // [N], or null

@@ -17,6 +17,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "edgewise/kernels/gemm/activation-inl.h"
 #include "edgewise/kernels/simd/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -45,6 +46,16 @@ HWY_INLINE void store_int8(FirstLanes part, Floats values, Floats factor, std::i
 void add_row(std::int64_t count, const float* from_N, float* sum_N) {
   for_each_vector(count, [&](std::int64_t n, auto part) HWY_ATTR {
     store(part, hn::Add(load(part, sum_N + n), load(part, from_N + n)), sum_N + n);
+  });
+}
+
+/// Writes gate(first half of from) * second half of from.
+void gate_row(GemmActivation gate, std::int64_t count, const float* from, float* to_N) {
+  with_activation(gate, [=](auto constant) HWY_ATTR {
+    for_each_vector(count, [&](std::int64_t n, auto part) HWY_ATTR {
+      const Floats factor = activate_lanes<constant>(load(part, from + n)).value;
+      store(part, hn::Mul(factor, load(part, from + count + n)), to_N + n);
+    });
   });
 }
 
@@ -93,7 +104,11 @@ void apply_to_rows(const RowEpilogue<T>& p, std::int64_t row_begin, std::int64_t
   for (std::int64_t row = row_begin; row < row_end; ++row) {
     // `row_N` points to the row after the latest operation.
     float* out_N = p.out == nullptr ? nullptr : p.out + row * out_stride;
-    const float* row_N = p.values + row * p.columns;
+    const float* row_N = p.values + row * p.columns * (p.gate ? 2 : 1);
+    if (p.gate) {
+      gate_row(*p.gate, p.columns, row_N, buffer_N);
+      row_N = buffer_N;
+    }
     if (p.residual != nullptr) {
       float* residual_N = p.residual + row * p.columns;
       add_row(p.columns, row_N, residual_N);
@@ -159,7 +174,12 @@ void apply_epilogue(const RowEpilogue<T>& p) {
   const std::int64_t out_stride = p.out_stride == 0 ? p.columns : p.out_stride;
   for (std::int64_t row = 0; row < p.rows; ++row) {
     for (std::int64_t n = 0; n < p.columns; ++n) {
-      values[n] = p.values[row * p.columns + n];
+      if (p.gate) {
+        const float* gate = p.values + row * 2 * p.columns;
+        values[n] = reference::activate(gate[n], *p.gate) * gate[p.columns + n];
+      } else {
+        values[n] = p.values[row * p.columns + n];
+      }
       if (p.residual != nullptr) values[n] = p.residual[row * p.columns + n] += values[n];
     }
     if (p.gain != nullptr) normalise(values, p.gain, p.norm_bias, p.norm);

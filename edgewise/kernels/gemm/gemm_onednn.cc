@@ -155,6 +155,8 @@ void append_activation(dnnl::post_ops& steps, GemmActivation activation) {
       return append_eltwise(steps, dnnl::algorithm::eltwise_gelu_erf, 0.0f);
     case GemmActivation::kSilu:
       return append_eltwise(steps, dnnl::algorithm::eltwise_swish, /*alpha=*/1.0f);
+    case GemmActivation::kGeluTanh:
+      return append_eltwise(steps, dnnl::algorithm::eltwise_gelu_tanh, 0.0f);
   }
 }
 

@@ -23,6 +23,7 @@ void check_kernels(const TransformerOptions& options, RuntimePrecision precision
   check(options.kind == ModelKind::kTransformer,
         "GpuModel: model.kind is universal, needs transformer; translate on the CPU");
   check(options.score == ScoreKind::kDot, "GpuModel: model.score is additive, needs dot; translate on the CPU");
+  check(!options.feed_forward_gate, "GpuModel: model.feed_forward_gate is true, needs false; translate on the CPU");
   const std::int64_t head_size = options.size / options.heads;
   check(kernels::can_attend_edges(head_size, head_size),
         "GpuModel: heads have {} dimensions, needs a multiple of 8 up to 128; translate on the CPU", head_size);
@@ -54,6 +55,7 @@ class GpuStore {
   /// The order in which a kernel sums the logits of a row depends on the row's alignment, so on the other rows.
   GpuLinear<T> output_projection(const WeightRows& weight, std::vector<float> bias) {
     const std::int64_t inputs = weight.matrix->columns();
+    if (bias.empty()) bias.resize(static_cast<std::size_t>(weight.count));
     bias.resize((bias.size() + 3) / 4 * 4, -std::numeric_limits<float>::infinity());
     std::vector<float> values = weight.matrix->to_floats(weight.first, weight.count);
     values.resize(bias.size() * static_cast<std::size_t>(inputs));

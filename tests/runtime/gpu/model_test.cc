@@ -20,12 +20,13 @@ TransformerOptions options_for_gpus(TransformerPreset preset = TransformerPreset
   return options;
 }
 
-/// Returns options that together reach every branch of the layers: all_kinds_of_options() without additive scores, and
-/// with heads of 8, 24 and 32 dimensions.
+/// Returns options that together reach every branch of the layers: all_kinds_of_options() without additive scores and
+/// gates, and with heads of 8, 24 and 32 dimensions.
 std::vector<TransformerOptions> all_kinds_of_options_for_gpus() {
   std::vector<TransformerOptions> kinds;
   for (TransformerOptions options : all_kinds_of_options()) {
     options.score = ScoreKind::kDot;
+    options.feed_forward_gate = false;
     options.size = options.heads == 3 ? 72 : 16;
     kinds.push_back(options);
   }
@@ -222,6 +223,9 @@ TEST(GpuModel, RefusesModelsForWhichThereAreNoKernels) {
   TransformerOptions options = options_for_gpus();
   options.score = ScoreKind::kAdditive;
   EXPECT_EQ(refusal(options), "GpuModel: model.score is additive, needs dot; translate on the CPU");
+  options = options_for_gpus();
+  options.feed_forward_gate = true;
+  EXPECT_EQ(refusal(options), "GpuModel: model.feed_forward_gate is true, needs false; translate on the CPU");
   options = options_for_gpus();
   options.kind = ModelKind::kUniversal;
   EXPECT_EQ(refusal(options), "GpuModel: model.kind is universal, needs transformer; translate on the CPU");
