@@ -19,6 +19,9 @@ void check_exportable(const TransformerOptions& model, std::string_view caller) 
   if (!model.feed_forward_bias) refuse_option(caller, "model.feed_forward_bias", "false", "true");
   if (!model.output_bias) refuse_option(caller, "model.output_bias", "false", "true");
   if (model.feed_forward_gate) refuse_option(caller, "model.feed_forward_gate", "true", "false");
+  if (!has_position_vectors(model.positions)) {
+    refuse_option(caller, "model.positions", enum_name(model.positions), "position vectors");
+  }
   if (model.activation == Activation::kGeluTanh) {
     refuse_option(caller, "model.activation", "gelu_tanh", "relu, gelu or silu");
   }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/models/layer_stacks.h"
 
+#include <ATen/ops/tensor.h>
+
+#include <numeric>
 #include <type_traits>
 
 #include "edgewise/base/error.h"
@@ -32,24 +35,56 @@ NodeFunction finish(const LayerStack<Layer>& stack, const Layer& layer, Pass& pa
   };
 }
 
+/// Turns the queries and keys of nodes by the column "rotation".
+Projections rotate_nodes(Projections projections, const RelativePositions& positions, const NodeBatch& nodes) {
+  if (!positions.has_rotation()) return projections;
+  PositionRows rotation = {nodes.data("rotation"), {}};
+  rotation.rows.resize(static_cast<std::size_t>(rotation.table_PM.size(0)));
+  std::iota(rotation.rows.begin(), rotation.rows.end(), 0);
+  return rotate(std::move(projections), rotation);
+}
+
+/// Returns the self-attention of a layer as a function.
+AttentionFunction attend_to_self(const MultiHeadAttention& attention, const RelativePositions& positions, Pass& pass) {
+  if (!positions.has_bias()) return attend_by_messages(attention, pass);
+  return attend_by_messages(attention, pass,
+                            [&positions](const at::Tensor& distance_E) { return positions.bias(distance_E); });
+}
+
 }  // namespace
 
-at::Tensor Encoder::operator()(const Relation& encoder_encoder, const at::Tensor& x_SM, Pass& pass) const {
+template <class Layer>
+Columns LayerStack<Layer>::position_columns(std::span<const std::int64_t> node_positions,
+                                            const at::TensorOptions& options) const {
+  Columns columns;
+  if (positions.has_rotation()) columns["rotation"] = positions.rotation_of(node_positions, options);
+  if (positions.has_bias()) {
+    columns["position"] = at::tensor(at::ArrayRef<std::int64_t>(node_positions.data(), node_positions.size()));
+  }
+  return columns;
+}
+
+template struct LayerStack<EncoderLayer>;
+template struct LayerStack<DecoderLayer>;
+
+at::Tensor Encoder::operator()(const Relation& encoder_encoder, const at::Tensor& x_SM, Pass& pass,
+                               std::span<const std::int64_t> node_positions) const {
+  const SelfPositions self_positions = positions.of_nodes(node_positions, x_SM.options());
   NodeState state = layers.front().begin(x_SM, pass);
   for (std::size_t i = 0; i < layers.size(); ++i) {
-    state = layers[i](encoder_encoder, state, norm_after(*this, i), pass);
+    state = layers[i](SelfEdges(encoder_encoder, self_positions), state, norm_after(*this, i), pass);
   }
   return state.input_TM;
 }
 
 NodeFunction Encoder::pre_func(std::int64_t layer, AttentionFields fields) const {
-  return [&layer = layer_at(*this, layer), fields](const NodeBatch& nodes) {
-    return layer.project_qkv(nodes.data("x"), fields).columns();
+  return [this, &layer = layer_at(*this, layer), fields](const NodeBatch& nodes) {
+    return rotate_nodes(layer.project_qkv(nodes.data("x"), fields), positions, nodes).columns();
   };
 }
 
 AttentionFunction Encoder::attention_func(std::int64_t layer, Pass& pass) const {
-  return attend_by_messages(layer_at(*this, layer).self_attention, pass);
+  return attend_to_self(layer_at(*this, layer).self_attention, positions, pass);
 }
 
 NodeFunction Encoder::post_func(std::int64_t layer, Pass& pass) const {
@@ -57,26 +92,29 @@ NodeFunction Encoder::post_func(std::int64_t layer, Pass& pass) const {
 }
 
 at::Tensor Decoder::operator()(const Relation& decoder_decoder, const Relation& encoder_decoder, const at::Tensor& x_DM,
-                               const at::Tensor& encoded_SM, Pass& pass) const {
+                               const at::Tensor& encoded_SM, Pass& pass,
+                               std::span<const std::int64_t> node_positions) const {
+  const SelfPositions self_positions = positions.of_nodes(node_positions, x_DM.options());
+  const SelfEdges self_edges(decoder_decoder, self_positions);
   NodeState state = layers.front().begin(x_DM, pass);
   for (std::size_t i = 0; i < layers.size(); ++i) {
-    state = layers[i](decoder_decoder, encoder_decoder, state, encoded_SM, norm_after(*this, i), pass);
+    state = layers[i](self_edges, encoder_decoder, state, encoded_SM, norm_after(*this, i), pass);
   }
   return state.input_TM;
 }
 
 NodeFunction Decoder::pre_func(std::int64_t layer, AttentionFields fields, DecoderAttention which) const {
-  return [&layer = layer_at(*this, layer), fields, which](const NodeBatch& nodes) {
+  return [this, &layer = layer_at(*this, layer), fields, which](const NodeBatch& nodes) {
     const at::Tensor x = nodes.data("x");
-    return (which == DecoderAttention::kSelf ? layer.project_self_qkv(x, fields) : layer.project_cross_qkv(x, fields))
-        .columns();
+    if (which == DecoderAttention::kCross) return layer.project_cross_qkv(x, fields).columns();
+    return rotate_nodes(layer.project_self_qkv(x, fields), positions, nodes).columns();
   };
 }
 
 AttentionFunction Decoder::attention_func(std::int64_t layer, DecoderAttention which, Pass& pass) const {
   const DecoderLayer& this_layer = layer_at(*this, layer);
-  return attend_by_messages(which == DecoderAttention::kSelf ? this_layer.self_attention : this_layer.cross_attention,
-                            pass);
+  if (which == DecoderAttention::kCross) return attend_by_messages(this_layer.cross_attention, pass);
+  return attend_to_self(this_layer.self_attention, positions, pass);
 }
 
 NodeFunction Decoder::post_func(std::int64_t layer, DecoderAttention which, Pass& pass) const {

@@ -5,11 +5,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "edgewise/message/message_graph.h"
 #include "edgewise/nn/message_attention.h"
+#include "edgewise/nn/relative_positions.h"
 #include "edgewise/nn/transformer_layers.h"
 #include "edgewise/options/transformer_options.h"
 
@@ -24,8 +26,11 @@ using NodeUpdate = std::pair<NodeFunction, at::Tensor>;
 using AttentionFunction = std::function<void(MessageGraph& graph, const at::Tensor& edges)>;
 
 /// Returns the attention of a layer as such a function. Layer and pass must outlive the function.
-inline AttentionFunction attend_by_messages(const MultiHeadAttention& attention, Pass& pass) {
-  return [&](MessageGraph& graph, const at::Tensor& edges) { propagate_attention(graph, edges, attention, pass); };
+inline AttentionFunction attend_by_messages(const MultiHeadAttention& attention, Pass& pass,
+                                            const DistanceBias& bias = nullptr) {
+  return [&, bias](MessageGraph& graph, const at::Tensor& edges) {
+    propagate_attention(graph, edges, attention, pass, bias);
+  };
 }
 
 /// Applies `pre` to nodes, runs `attention` along `edges`, then applies `post` to nodes: one step of the graph
@@ -42,32 +47,41 @@ inline void update_graph(MessageGraph& graph, const at::Tensor& edges, const std
 template <class Layer>
 struct LayerStack {
   std::vector<Layer> layers;
-  Norm norm;  // after the last layer; the identity without final_norm
+  RelativePositions positions;  // act in the self-attention of each layer
+  Norm norm;                    // after the last layer; the identity without final_norm
 
   LayerStack() = default;
-  LayerStack(const TransformerOptions& options, std::int64_t num_layers, RandomStream& random) {
+  LayerStack(const TransformerOptions& options, std::int64_t num_layers, bool is_causal, RandomStream& random) {
     for (std::int64_t i = 0; i < num_layers; ++i) layers.emplace_back(options, random);
+    positions = RelativePositions(options, is_causal, random);
     if (options.final_norm) norm = Norm(options);
   }
+
+  /// Returns what message passing reads of the positions of nodes: "rotation" and "position", if the layers need them.
+  Columns position_columns(std::span<const std::int64_t> node_positions, const at::TensorOptions& options) const;
 
   template <typename Self, typename Visitor>
   static void list_parts(Self& self, Visitor&& part) {
     part("layers", self.layers);
+    part("position_bias", self.positions.bias_BH);
     part("norm", self.norm);
   }
 };
 
 /// A stack of encoder layers, which are also the layers of a language model. `operator()` computes all layers fused.
 /// `pre_func`, `attention_func` and `post_func` return the graph tutorial's three functions of a layer, for
-/// update_graph; the node column "x" holds the state. Encoder and pass must outlive these functions.
+/// update_graph; the node column "x" holds the state, and position_columns() are columns, too. Encoder and pass must
+/// outlive these functions.
 struct Encoder : LayerStack<EncoderLayer> {
   Encoder() = default;
   Encoder(const TransformerOptions& options, RandomStream& random)
-      : LayerStack(options, options.encoder_layers, random) {}
+      : LayerStack(options, options.encoder_layers, /*is_causal=*/false, random) {}
   using LayerStack::LayerStack;
 
-  /// Maps initial states [S, M] to encoded states [S, M].
-  at::Tensor operator()(const Relation& encoder_encoder, const at::Tensor& x_SM, Pass& pass) const;
+  /// Maps initial states [S, M] to encoded states [S, M]. `node_positions`, [S], are read with relative positions
+  /// alone.
+  at::Tensor operator()(const Relation& encoder_encoder, const at::Tensor& x_SM, Pass& pass,
+                        std::span<const std::int64_t> node_positions = {}) const;
 
   /// Computes "q", "k" and "v" from "x".
   NodeFunction pre_func(std::int64_t layer, AttentionFields fields = AttentionFields::kAll) const;
@@ -83,11 +97,12 @@ enum class DecoderAttention { kSelf, kCross };
 struct Decoder : LayerStack<DecoderLayer> {
   Decoder() = default;
   Decoder(const TransformerOptions& options, RandomStream& random)
-      : LayerStack(options, options.decoder_layers, random) {}
+      : LayerStack(options, options.decoder_layers, /*is_causal=*/true, random) {}
 
-  /// Maps initial states [D, M] to final states [D, M].
+  /// Maps initial states [D, M] to final states [D, M]. `node_positions`, [D], are read with relative positions alone.
   at::Tensor operator()(const Relation& decoder_decoder, const Relation& encoder_decoder, const at::Tensor& x_DM,
-                        const at::Tensor& encoded_SM, Pass& pass) const;
+                        const at::Tensor& encoded_SM, Pass& pass,
+                        std::span<const std::int64_t> node_positions = {}) const;
 
   /// Computes "q", "k" and "v" from "x". For kCross, apply kQuery to decoder nodes and kKeyValue to encoder nodes,
   /// whose states are not normalised again.

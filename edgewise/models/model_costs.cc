@@ -8,7 +8,8 @@ namespace {
 
 std::int64_t count_attention(const TransformerOptions& options) {
   const std::int64_t size = options.size;
-  return 4 * size * size + (options.attention_bias ? 4 * size : 0) + (options.score == ScoreKind::kAdditive ? size : 0);
+  const std::int64_t outputs = 2 * (size + options.key_value_size());  // all four projections
+  return size * outputs + (options.attention_bias ? outputs : 0) + (options.score == ScoreKind::kAdditive ? size : 0);
 }
 
 /// Returns the number of linear layers from a state to the inner values of feed-forward: a gate is one of them.
@@ -53,7 +54,7 @@ std::int64_t count_vocabulary_layers(const TransformerOptions& options) {
 /// keys, values and averages of attention. An encoder token's keys and values of cross-attention are not counted.
 double count_saved(const TransformerOptions& options, std::int64_t attentions) {
   const auto size = static_cast<double>(options.size);
-  const double self_attention = 5 * size;
+  const double self_attention = 3 * size + 2 * static_cast<double>(options.key_value_size());
   const double cross_attention = 3 * size;
   const std::int64_t inner_tensors = options.feed_forward_gate ? 3 : 1;  // gate, inner values, their product
   const double feed_forward = size + static_cast<double>(inner_tensors * options.feed_forward);
@@ -119,7 +120,8 @@ std::int64_t count_parameters(const TransformerOptions& options) {
   const std::int64_t encoder_layer = count_layer(options, 1);
   const std::int64_t decoder_layer = count_layer(options, sides);
   const std::int64_t norms = options.final_norm ? sides * count_norm(options) : 0;
-  const std::int64_t positions = sides * options.num_learned_positions() * options.size;
+  const std::int64_t buckets = options.positions == PositionKind::kT5 ? options.t5_buckets * options.heads : 0;
+  const std::int64_t positions = sides * (options.num_learned_positions() * options.size + buckets);
   const std::int64_t around = count_vocabulary_layers(options) + positions + norms;
   if (options.kind == ModelKind::kUniversal) {
     const AdaptiveSides adaptive = options.universal.adaptive;
@@ -158,13 +160,14 @@ double training_flops(const TransformerOptions& options, const Batch& batch) {
   // Numbers of weights.
   const double projection = size * size;
   const double feed_forward = size * static_cast<double>((1 + count_inner_layers(options)) * options.feed_forward);
-  const double per_encoder_node = 4 * projection + feed_forward;
-  // Keys and values of cross-attention count per input.
-  const double per_decoder_node = (4 + cross_attention) * projection + feed_forward;
+  const double key_and_value = 2 * size * static_cast<double>(options.key_value_size());
+  const double per_encoder_node = 2 * projection + key_and_value + feed_forward;
+  // Cross-attention's keys and values count per input.
+  const double per_decoder_node = (2 + cross_attention) * projection + key_and_value + feed_forward;
   const double output_projection = size * static_cast<double>(options.output_vocabulary);
 
   // Sums over all tokens of the weights that multiply a token, and over all edges of the layers that use an edge.
-  const double weights = inputs * (encoder_layers * per_encoder_node + decoder_layers * 2 * projection) +
+  const double weights = inputs * (encoder_layers * per_encoder_node + decoder_layers * key_and_value) +
                          outputs * (decoder_layers * per_decoder_node + output_projection);
   const double attention_edges =
       encoder_layers * num_edges(batch, kEncoderEncoder) +

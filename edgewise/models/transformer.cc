@@ -18,7 +18,7 @@ Transformer::Transformer(const TransformerOptions& options, std::uint64_t seed) 
   decoder_ = Decoder(options, random);
   if (has_formula(options.positions)) {
     input_positions_ = output_positions_ = SidePositions(PositionEncodings(options.size, options.positions));
-  } else {
+  } else if (options.positions == PositionKind::kLearned) {
     RandomStream positions_random(seed, /*stream=*/2);
     const auto make_table = [&] {
       return SidePositions(options.max_positions, options.size, options.embedding_init, positions_random);
@@ -56,12 +56,13 @@ at::Tensor Transformer::log_probabilities(const at::Tensor& state_DM) const {
 
 at::Tensor Transformer::encode(const Batch& batch, Pass& pass) const {
   return encoder_(batch.graph.relation(kEncoderEncoder), embed_input(batch.input_tokens, batch.input_positions, pass),
-                  pass);
+                  pass, batch.input_positions);
 }
 
 at::Tensor Transformer::decode(const Batch& batch, const at::Tensor& encoded_SM, Pass& pass) const {
   return decoder_(batch.graph.relation(kDecoderDecoder), batch.graph.relation(kEncoderDecoder),
-                  embed_output(batch.output_tokens, batch.output_positions, pass), encoded_SM, pass);
+                  embed_output(batch.output_tokens, batch.output_positions, pass), encoded_SM, pass,
+                  batch.output_positions);
 }
 
 at::Tensor Transformer::forward(const Batch& batch, Pass& pass) const {
@@ -77,6 +78,10 @@ void Transformer::update_graph(MessageGraph& graph, const at::Tensor& edges, con
   check(options_.score == ScoreKind::kDot,
         "update_graph: score is {}, needs dot; pass the layer's attention_func as the last argument",
         enum_name(options_.score));
+  check(!has_score_bias(options_.positions),
+        "update_graph: positions is {}, whose numbers are added to scores, needs another kind; pass the layer's "
+        "attention_func as the last argument",
+        enum_name(options_.positions));
   const std::int64_t head_size = options_.size / options_.heads;
   edgewise::update_graph(graph, edges, pre, post, [&](MessageGraph& g, const at::Tensor& attention_edges) {
     propagate_attention(g, attention_edges, u_dot_v("k", "q", "score"),
@@ -113,9 +118,15 @@ void Transformer::decode_by_messages(MessageGraph& graph, Pass& pass) const {
 
 at::Tensor Transformer::forward_by_messages(MessageGraph& graph, const Batch& batch, Pass& pass) const {
   Frame& frame = graph.ndata();
-  frame.set("x", graph.nodes(kEncoder), embed_input(batch.input_tokens, batch.input_positions, pass));
+  const auto set_columns = [&](const at::Tensor& nodes, const at::Tensor& x, const Columns& position_columns) {
+    frame.set("x", nodes, x);
+    for (const auto& [name, column] : position_columns) frame.set(name, nodes, column);
+  };
+  const at::Tensor input_SM = embed_input(batch.input_tokens, batch.input_positions, pass);
+  set_columns(graph.nodes(kEncoder), input_SM, encoder_.position_columns(batch.input_positions, input_SM.options()));
   encode_by_messages(graph, pass);
-  frame.set("x", graph.nodes(kDecoder), embed_output(batch.output_tokens, batch.output_positions, pass));
+  const at::Tensor output_DM = embed_output(batch.output_tokens, batch.output_positions, pass);
+  set_columns(graph.nodes(kDecoder), output_DM, decoder_.position_columns(batch.output_positions, output_DM.options()));
   decode_by_messages(graph, pass);
   return compute_logits(frame.get("x", graph.nodes(kDecoder)));
 }

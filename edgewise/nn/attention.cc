@@ -8,6 +8,7 @@
 #include "edgewise/base/error.h"
 #include "edgewise/ops/attend.h"
 #include "edgewise/ops/edge_softmax.h"
+#include "edgewise/ops/rotate.h"
 
 namespace edgewise {
 namespace {
@@ -25,7 +26,20 @@ at::Tensor additive_weights(const MultiHeadAttention& attention, const Relation&
   return edge_softmax(relation, score_EH);
 }
 
+/// Returns the options of the score: clamp(product) + bias.
+AttentionOptions score_options(const std::optional<double>& bound, const std::optional<Score>& bias) {
+  AttentionOptions options;
+  if (!bias) {
+    options.clamp = bound;
+  } else {
+    options.score = (bound ? clamp(Score::product(), -*bound, *bound) : Score::product()) + *bias;
+  }
+  return options;
+}
+
 }  // namespace
+
+const SelfPositions SelfEdges::kNoPositions;
 
 AttentionRecorder::AttentionRecorder(Callback callback) : callback_(std::move(callback)) {
   check(active_callback == nullptr, "AttentionRecorder: this thread has one already, needs at most one");
@@ -42,6 +56,14 @@ Columns Projections::columns() const {
   if (key.defined()) columns["k"] = key;
   if (value.defined()) columns["v"] = value;
   return columns;
+}
+
+Projections rotate(Projections projections, const PositionRows& rotation) {
+  if (!rotation.table_PM.defined()) return projections;
+  for (at::Tensor* projection : {&projections.query, &projections.key}) {
+    if (projection->defined()) *projection = rotate(*projection, rotation.table_PM, rotation.rows);
+  }
+  return projections;
 }
 
 MultiHeadAttentionOptions MultiHeadAttentionOptions::even(std::int64_t size, std::int64_t heads) {
@@ -90,17 +112,23 @@ Projections MultiHeadAttention::get(const at::Tensor& x_NI, AttentionFields fiel
 }
 
 at::Tensor MultiHeadAttention::average(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
-                                       const at::Tensor& value_SHV, Pass& pass) const {
+                                       const at::Tensor& value_SHV, Pass& pass,
+                                       const std::optional<Score>& bias) const {
   if (const AttentionRecorder::Callback* record = AttentionRecorder::current()) {
-    (*record)(relation, weights(relation, query_DHK, key_SHK));
+    (*record)(relation, weights(relation, query_DHK, key_SHK, bias));
   }
   if (options.score == ScoreKind::kAdditive) {
     const at::Tensor weight_EH = additive_weights(*this, relation, query_DHK, key_SHK);
     return aggregate(relation, pass.dropout(weight_EH, options.dropout), value_SHV);
   }
-  AttentionOptions attention = {.clamp = options.clamp};
+  AttentionOptions attention = score_options(options.clamp, bias);
   pass.set_dropout(options.dropout, attention);
   return attend(relation, query_DHK, key_SHK, value_SHV, attention);
+}
+
+at::Tensor MultiHeadAttention::average_self(const SelfEdges& edges, const at::Tensor& x_NI, Pass& pass) const {
+  const Projections self = rotate(get(x_NI), edges.positions.rotation);
+  return average(edges.relation, self.query, self.key, self.value, pass, edges.positions.bias);
 }
 
 at::Tensor MultiHeadAttention::get_o(const at::Tensor& average_DHV) const { return output(average_DHV.flatten(1)); }
@@ -112,11 +140,11 @@ at::Tensor MultiHeadAttention::operator()(const Relation& relation, const at::Te
   return get_o(average(relation, destination.query, source.key, source.value, pass));
 }
 
-at::Tensor MultiHeadAttention::weights(const Relation& relation, const at::Tensor& query_DHK,
-                                       const at::Tensor& key_SHK) const {
+at::Tensor MultiHeadAttention::weights(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
+                                       const std::optional<Score>& bias) const {
   return options.score == ScoreKind::kAdditive
              ? additive_weights(*this, relation, query_DHK, key_SHK)
-             : attention_weights(relation, query_DHK, key_SHK, {.clamp = options.clamp});
+             : attention_weights(relation, query_DHK, key_SHK, score_options(options.clamp, bias));
 }
 
 at::Tensor self_attention(const Relation& relation, const at::Tensor& x_NI) {

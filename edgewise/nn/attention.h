@@ -9,8 +9,10 @@
 
 #include "edgewise/graph/relation.h"
 #include "edgewise/message/message_graph.h"
+#include "edgewise/nn/embedding.h"
 #include "edgewise/nn/linear.h"
 #include "edgewise/nn/module.h"
+#include "edgewise/ops/score.h"
 #include "edgewise/options/layer_options.h"
 
 // Shapes: N = nodes, D = destinations, S = sources, E = edges, I = input size, H = heads, K = head size, V = size of a
@@ -58,6 +60,27 @@ struct Projections {
   Columns columns() const;
 };
 
+/// The positions of nodes, as self-attention reads them (nn/relative_positions.h); by default not at all.
+struct SelfPositions {
+  PositionRows rotation;           // turns queries and keys (ops/rotate.h); a table for each node's head
+  std::optional<Score> bias = {};  // added to the scaled, clamped dot product
+};
+
+/// The edges of self-attention, and what it reads of positions. Both must outlive this object.
+struct SelfEdges {
+  // NOLINTNEXTLINE(google-explicit-constructor): edges alone have no positions
+  SelfEdges(const Relation& edges) : SelfEdges(edges, kNoPositions) {}
+  SelfEdges(const Relation& edges, const SelfPositions& self_positions) : relation(edges), positions(self_positions) {}
+
+  static const SelfPositions kNoPositions;
+
+  const Relation& relation;
+  const SelfPositions& positions;
+};
+
+/// Turns the queries and keys that are defined.
+Projections rotate(Projections projections, const PositionRows& rotation);
+
 struct MultiHeadAttentionOptions {
   std::int64_t input_size = 512;
   std::int64_t heads = 8;
@@ -95,8 +118,12 @@ struct MultiHeadAttention {
   Projections get(const at::Tensor& x_NI, AttentionFields fields = AttentionFields::kAll) const;
 
   /// Averages the values at each destination by attention weight: [D, H, V]. A destination without edges gets zeros.
+  /// `bias` is added to scores, which must be dot products.
   at::Tensor average(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
-                     const at::Tensor& value_SHV, Pass& pass) const;
+                     const at::Tensor& value_SHV, Pass& pass, const std::optional<Score>& bias = {}) const;
+
+  /// Projects states, and averages along the edges of self-attention: [N, H, V].
+  at::Tensor average_self(const SelfEdges& edges, const at::Tensor& x_NI, Pass& pass) const;
 
   /// Applies the output projection to the concatenated heads: [D, H, V] to [D, O].
   at::Tensor get_o(const at::Tensor& average_DHV) const;
@@ -106,7 +133,8 @@ struct MultiHeadAttention {
                         Pass& pass) const;
 
   /// Returns the attention weights before dropout: [E, H].
-  at::Tensor weights(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SHK) const;
+  at::Tensor weights(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
+                     const std::optional<Score>& bias = {}) const;
 
   template <typename Self, typename Visitor>
   static void list_parts(Self& self, Visitor&& part) {

@@ -13,7 +13,6 @@
 #include "edgewise/base/error.h"
 #include "edgewise/ops/device_copies.h"
 #include "edgewise/ops/embed.h"
-#include "edgewise/positions/position_formula.h"
 
 namespace edgewise {
 namespace {
@@ -21,13 +20,12 @@ namespace {
 // Most rows of the cached table. A call with a larger position computes the rows that it needs.
 constexpr std::int64_t kMaxTableRows = 1 << 16;
 
-at::Tensor compute(std::span<const std::int64_t> positions, std::int64_t size, PositionKind kind) {
-  at::Tensor result_TM = at::empty({std::ssize(positions), size}, at::kDouble);
+at::Tensor compute(std::span<const std::int64_t> positions, const PositionFormula& formula) {
+  at::Tensor result_TM = at::empty({std::ssize(positions), formula.size()}, at::kDouble);
   double* row = result_TM.mutable_data_ptr<double>();
-  const PositionFormula formula(size, kind);
   for (const std::int64_t position : positions) {
     formula.write(position, row);
-    row += size;
+    row += formula.size();
   }
   return result_TM;
 }
@@ -41,11 +39,12 @@ void check_not_negative(std::span<const std::int64_t> positions) {
 }  // namespace
 
 struct PositionEncodings::Table {
+  PositionFormula formula;
   std::mutex mutex;
   std::map<std::pair<at::ScalarType, std::string>, at::Tensor> tables;  // by type and device, [positions, size]
 
   /// Returns a table of at least `count` rows.
-  at::Tensor grow_to(std::int64_t count, const at::TensorOptions& options, std::int64_t size, PositionKind kind) {
+  at::Tensor grow_to(std::int64_t count, const at::TensorOptions& options) {
     const std::lock_guard lock(mutex);
     at::Tensor& table = tables[{c10::typeMetaToScalarType(options.dtype()), options.device().str()}];
     const std::int64_t num_rows = table.defined() ? table.size(0) : 0;
@@ -54,22 +53,21 @@ struct PositionEncodings::Table {
       const c10::InferenceMode normal_tensors(false);
       std::vector<std::int64_t> positions(static_cast<std::size_t>(std::max(count, 2 * num_rows)));
       std::iota(positions.begin(), positions.end(), 0);
-      table = compute(positions, size, kind).to(options);
+      table = compute(positions, formula).to(options);
     }
     return table;
   }
 };
 
-PositionEncodings::PositionEncodings(std::int64_t size, PositionKind kind)
-    : size_(size), kind_(kind), table_(std::make_shared<Table>()) {}
+PositionEncodings::PositionEncodings(PositionFormula formula) : table_(new Table{.formula = std::move(formula)}) {}
 
 PositionRows PositionEncodings::rows(std::span<const std::int64_t> positions, const at::TensorOptions& options) const {
   check_not_negative(positions);
   std::vector<std::int64_t> rows(positions.begin(), positions.end());
   const std::int64_t last = rows.empty() ? 0 : *std::max_element(rows.begin(), rows.end());
-  if (last < kMaxTableRows) return {table_->grow_to(last + 1, options, size_, kind_), std::move(rows)};
+  if (last < kMaxTableRows) return {table_->grow_to(last + 1, options), std::move(rows)};
 
-  const at::Tensor table_PM = compute(positions, size_, kind_).to(options);
+  const at::Tensor table_PM = compute(positions, table_->formula).to(options);
   std::iota(rows.begin(), rows.end(), 0);
   return {table_PM, std::move(rows)};
 }
@@ -84,7 +82,8 @@ SidePositions::SidePositions(std::int64_t count, std::int64_t size, EmbeddingIni
     : weight(embedding_init(count, size, init, random)) {}
 
 PositionRows SidePositions::rows(std::span<const std::int64_t> positions, const at::TensorOptions& options) const {
-  if (!weight.defined()) return encodings.rows(positions, options);
+  if (encodings) return encodings->rows(positions, options);
+  if (!weight.defined()) return {};
   check_not_negative(positions);
   for (const std::int64_t position : positions) check_learned_position(position, weight.size(0), "Positions");
   return {weight, {positions.begin(), positions.end()}};

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -12,11 +13,13 @@
 #include "edgewise/base/random.h"
 #include "edgewise/nn/module.h"
 #include "edgewise/options/layer_options.h"
+#include "edgewise/positions/position_formula.h"
 
 // Shapes: T = tokens or positions asked for, P = positions of the table, M = size of an encoding.
 namespace edgewise {
 
-/// A table, and the rows of some positions in this table: arguments of `embed` (ops/embed.h).
+/// A table, and the rows of some positions in this table: arguments of `embed` (ops/embed.h) and `rotate`
+/// (ops/rotate.h). Without position vectors, the table is undefined and there are no rows.
 struct PositionRows {
   at::Tensor table_PM;
   std::vector<std::int64_t> rows;  // [T], the row of each position
@@ -26,7 +29,9 @@ struct PositionRows {
 /// odd sizes. Caches a table that grows with the largest position; copies share the table. Thread-safe.
 class PositionEncodings {
  public:
-  explicit PositionEncodings(std::int64_t size = 1, PositionKind kind = PositionKind::kSinusoidal);
+  explicit PositionEncodings(std::int64_t size = 1, PositionKind kind = PositionKind::kSinusoidal)
+      : PositionEncodings(PositionFormula(size, kind)) {}
+  explicit PositionEncodings(PositionFormula formula);
 
   /// Returns the rows of `positions`, in a table with the type and on the device of `options`. Throws Error for a
   /// negative position.
@@ -37,15 +42,13 @@ class PositionEncodings {
 
  private:
   struct Table;
-  std::int64_t size_;
-  PositionKind kind_;
   std::shared_ptr<Table> table_;
 };
 
-/// The position vectors of a side of a model: those of a formula, or the rows of a trained table.
+/// The position vectors of a side of a model: those of a formula, the rows of a trained table, or none by default.
 struct SidePositions {
-  at::Tensor weight;            // [P, M]; undefined with a formula
-  PositionEncodings encodings;  // not used with a table
+  at::Tensor weight;                           // [P, M], or undefined
+  std::optional<PositionEncodings> encodings;  // with a formula
 
   SidePositions() = default;
   explicit SidePositions(PositionEncodings of_formula) : encodings(std::move(of_formula)) {}

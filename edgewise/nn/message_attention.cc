@@ -40,6 +40,16 @@ std::string drop_weights(MessageGraph& graph, const at::Tensor& edges, const Mes
   return "weight";
 }
 
+/// Writes clamp(scale · <q of the destination, k of the source>) + bias to "score": [E, H, 1].
+EdgeFunction biased_score(const MessageAttentionOptions& options, const DistanceBias& bias) {
+  return [=](const EdgeBatch& edges) {
+    at::Tensor score = (edges.destination("q") * edges.source("k")).sum(-1, /*keepdim=*/true) * options.scale;
+    if (options.clamp) score = at::clamp(score, -*options.clamp, *options.clamp);
+    const at::Tensor distance_E = edges.destination("position") - edges.source("position");
+    return Columns{{"score", score + bias(distance_E).unsqueeze(-1).to(score.scalar_type())}};
+  };
+}
+
 void erase_if_present(MessageGraph& graph, std::string_view column) {
   if (graph.ndata().has(column)) graph.ndata().erase(column);
 }
@@ -67,8 +77,8 @@ void propagate_attention(MessageGraph& graph, const at::Tensor& edges, const Mes
                       {sum("wv", "wv"), sum("score", "z")});
 }
 
-void propagate_attention(MessageGraph& graph, const at::Tensor& edges, const MultiHeadAttention& attention,
-                         Pass& pass) {
+void propagate_attention(MessageGraph& graph, const at::Tensor& edges, const MultiHeadAttention& attention, Pass& pass,
+                         const DistanceBias& bias) {
   MessageAttentionOptions options;
   options.clamp = attention.options.clamp;
   if (pass.is_training() && attention.options.dropout > 0.0) {
@@ -79,6 +89,12 @@ void propagate_attention(MessageGraph& graph, const at::Tensor& edges, const Mul
     return propagate_attention(graph, edges, additive_score(attention.score_vector), options);
   }
   options.scale = 1.0 / std::sqrt(static_cast<double>(attention.options.head_size));
+  if (bias) {
+    const EdgeFunction score = biased_score(options, bias);
+    options.scale = 1.0;
+    options.clamp.reset();
+    return propagate_attention(graph, edges, score, options);
+  }
   propagate_attention(graph, edges, u_dot_v("k", "q", "score"), options);
 }
 

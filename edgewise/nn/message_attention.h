@@ -3,6 +3,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <functional>
 #include <optional>
 
 #include "edgewise/message/message_graph.h"
@@ -33,8 +34,13 @@ EdgeFunction additive_score(const at::Tensor& vector_HK);
 void propagate_attention(MessageGraph& graph, const at::Tensor& edges, const Message& score,
                          const MessageAttentionOptions& options = {});
 
-/// Uses the score function, clamp and dropout of a layer.
-void propagate_attention(MessageGraph& graph, const at::Tensor& edges, const MultiHeadAttention& attention, Pass& pass);
+/// Returns what is added to the scores of edges: [E, H], for their distances [E] in int64.
+using DistanceBias = std::function<at::Tensor(const at::Tensor& distance_E)>;
+
+/// Uses the score function, clamp and dropout of a layer. With a `bias`, whose scores must be dot products, reads the
+/// node column "position", [N] in int64.
+void propagate_attention(MessageGraph& graph, const at::Tensor& edges, const MultiHeadAttention& attention, Pass& pass,
+                         const DistanceBias& bias = nullptr);
 
 /// Returns "wv" / "z", the averages of the values: [N, H, V]. A node without messages gets zeros.
 at::Tensor compute_averages(const NodeBatch& nodes);

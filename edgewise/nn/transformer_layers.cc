@@ -44,16 +44,12 @@ at::Tensor EncoderLayer::finish_layer(const at::Tensor& x_NM, const at::Tensor& 
   return finish_layer(x_NM, average_NHV, Norm(), pass).x_TM;
 }
 
-NodeState EncoderLayer::operator()(const Relation& relation, const NodeState& state, const Norm& next,
-                                   Pass& pass) const {
-  const Projections projections = self_attention.get(state.input_TM);
-  const at::Tensor average_NHV =
-      self_attention.average(relation, projections.query, projections.key, projections.value, pass);
-  return finish_layer(state.x_TM, average_NHV, next, pass);
+NodeState EncoderLayer::operator()(const SelfEdges& edges, const NodeState& state, const Norm& next, Pass& pass) const {
+  return finish_layer(state.x_TM, self_attention.average_self(edges, state.input_TM, pass), next, pass);
 }
 
-at::Tensor EncoderLayer::operator()(const Relation& relation, const at::Tensor& x_NM, Pass& pass) const {
-  return (*this)(relation, begin(x_NM, pass), Norm(), pass).x_TM;
+at::Tensor EncoderLayer::operator()(const SelfEdges& edges, const at::Tensor& x_NM, Pass& pass) const {
+  return (*this)(edges, begin(x_NM, pass), Norm(), pass).x_TM;
 }
 
 EncoderLayer transformer_block(std::int64_t size, std::int64_t heads, RandomStream& random) {
@@ -116,17 +112,16 @@ NodeState DecoderLayer::attend_encoder(const Relation& encoder_decoder, const at
   return finish_cross_attention(state.x_TM, cross_average_DHV, pass);
 }
 
-NodeState DecoderLayer::operator()(const Relation& decoder_decoder, const Relation& encoder_decoder,
+NodeState DecoderLayer::operator()(const SelfEdges& decoder_decoder, const Relation& encoder_decoder,
                                    const NodeState& state, const at::Tensor& encoded_SM, const Norm& next,
                                    Pass& pass) const {
-  const Projections self = self_attention.get(state.input_TM);
-  const at::Tensor self_average_DHV = self_attention.average(decoder_decoder, self.query, self.key, self.value, pass);
+  const at::Tensor self_average_DHV = self_attention.average_self(decoder_decoder, state.input_TM, pass);
   const Projections encoder_kv = cross_attention.get(encoded_SM, AttentionFields::kKeyValue);
   return apply_feed_forward(attend_encoder(encoder_decoder, state.x_TM, self_average_DHV, encoder_kv, pass), next,
                             pass);
 }
 
-at::Tensor DecoderLayer::operator()(const Relation& decoder_decoder, const Relation& encoder_decoder,
+at::Tensor DecoderLayer::operator()(const SelfEdges& decoder_decoder, const Relation& encoder_decoder,
                                     const at::Tensor& x_DM, const at::Tensor& encoded_SM, Pass& pass) const {
   return (*this)(decoder_decoder, encoder_decoder, begin(x_DM, pass), encoded_SM, Norm(), pass).x_TM;
 }

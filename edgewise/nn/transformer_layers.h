@@ -54,7 +54,7 @@ struct EncoderLayer {
 
   /// Make a NodeState from states [N, M], and map it to the next layer's; `next` is the next layer's first norm.
   NodeState begin(const at::Tensor& x_NM, const Pass& pass) const { return self_sublayer.begin(x_NM, pass); }
-  NodeState operator()(const Relation& relation, const NodeState& state, const Norm& next, Pass& pass) const;
+  NodeState operator()(const SelfEdges& edges, const NodeState& state, const Norm& next, Pass& pass) const;
   NodeState finish_layer(const at::Tensor& x_NM, const at::Tensor& average_NHV, const Norm& next, Pass& pass) const {
     return apply_feed_forward(finish_attention(x_NM, average_NHV, pass), next, pass);
   }
@@ -64,7 +64,7 @@ struct EncoderLayer {
   NodeState apply_feed_forward(const NodeState& state, const Norm& next, Pass& pass) const;
 
   /// Computes the whole layer: [N, M] to [N, M].
-  at::Tensor operator()(const Relation& relation, const at::Tensor& x_NM, Pass& pass) const;
+  at::Tensor operator()(const SelfEdges& edges, const at::Tensor& x_NM, Pass& pass) const;
 
   template <typename Self, typename Visitor>
   static void list_parts(Self& self, Visitor&& part) {
@@ -105,7 +105,7 @@ struct DecoderLayer {
 
   /// Make a NodeState from states [D, M], and map it to the next layer's; `next` is the next layer's first norm.
   NodeState begin(const at::Tensor& x_DM, const Pass& pass) const { return self_sublayer.begin(x_DM, pass); }
-  NodeState operator()(const Relation& decoder_decoder, const Relation& encoder_decoder, const NodeState& state,
+  NodeState operator()(const SelfEdges& decoder_decoder, const Relation& encoder_decoder, const NodeState& state,
                        const at::Tensor& encoded_SM, const Norm& next, Pass& pass) const;
 
   /// Finishes self-attention from its averages, and computes cross-attention; `encoder_kv` has the keys and values of
@@ -116,7 +116,7 @@ struct DecoderLayer {
   NodeState apply_feed_forward(const NodeState& state, const Norm& next, Pass& pass) const;
 
   /// Computes the whole layer: [D, M] to [D, M].
-  at::Tensor operator()(const Relation& decoder_decoder, const Relation& encoder_decoder, const at::Tensor& x_DM,
+  at::Tensor operator()(const SelfEdges& decoder_decoder, const Relation& encoder_decoder, const at::Tensor& x_DM,
                         const at::Tensor& encoded_SM, Pass& pass) const;
 
   template <typename Self, typename Visitor>

@@ -65,6 +65,15 @@ constexpr auto kTrainingRules = std::to_array<OptionRule<Experiment>>({
     {"batch.positions_below", [](const Experiment& e) { return e.batch.positions != TrainingPositions::kCounted; },
      "batch.positions=shifted or spread"},
     {"model.norm_bias", is_not_rms_norm, "model.norm other than rms_norm, which has no bias"},
+    {"model.rotary_base", [](const Experiment& e) { return e.model.positions == PositionKind::kRotary; },
+     "model.positions=rotary"},
+    {"model.t5_buckets model.t5_distance", [](const Experiment& e) { return e.model.positions == PositionKind::kT5; },
+     "model.positions=t5"},
+    {"batch.positions",
+     [](const Experiment& e) {
+       return has_position_vectors(e.model.positions) || e.model.positions == PositionKind::kRotary;
+     },
+     "model.positions other than none, alibi and t5, for which only edges count"},
     {"model.max_positions", has_learned_positions, "model.positions=learned"},
     {"model.universal", is_universal, "model.kind=universal"},
     {"model.encoder_layers", has_encoder, "model.kind=transformer or universal; a language model has decoder_layers"},

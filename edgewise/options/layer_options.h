@@ -59,14 +59,33 @@ enum class ScoreKind {
 
 inline constexpr auto enum_names(ScoreKind) { return names_in_order<ScoreKind>("dot", "additive"); }
 
-/// Kinds of position vectors: formulas, which positions/position_formula.h defines, and a trained table (kLearned).
-enum class PositionKind { kSinusoidal, kFromScratch, kHalves, kMarian, kFairseq, kLearned };
+/// How a model knows the positions of tokens. Position vectors are added to embeddings: those of a formula, which
+/// positions/position_formula.h defines, or the rows of a trained table (kLearned). Relative positions act in
+/// self-attention, and depend on differences of positions alone.
+enum class PositionKind {
+  kSinusoidal,
+  kFromScratch,
+  kHalves,
+  kMarian,
+  kFairseq,
+  kLearned,
+  kNone,    // not at all, but by which tokens attend to which
+  kRotary,  // queries and keys are turned by angles (Su et al. 2021; ops/rotate.h)
+  kAlibi,   // scores fall with the distance, at a slope of the head (Press et al. 2022)
+  kT5,      // a trained number is added to scores, by the head and the distance's bucket (Raffel et al. 2020)
+};
 
 inline constexpr auto enum_names(PositionKind) {
-  return names_in_order<PositionKind>("sinusoidal", "from_scratch", "halves", "marian", "fairseq", "learned");
+  return names_in_order<PositionKind>("sinusoidal", "from_scratch", "halves", "marian", "fairseq", "learned", "none",
+                                      "rotary", "alibi", "t5");
 }
 
-constexpr bool has_formula(PositionKind kind) { return kind != PositionKind::kLearned; }
+constexpr bool has_formula(PositionKind kind) { return kind < PositionKind::kLearned; }
+constexpr bool has_position_vectors(PositionKind kind) { return kind <= PositionKind::kLearned; }
+constexpr bool has_score_bias(PositionKind kind) { return kind == PositionKind::kAlibi || kind == PositionKind::kT5; }
+
+/// The base of the frequencies of the formulas.
+inline constexpr double kPositionBase = 10000.0;
 
 /// Returns the smallest size of position vectors: marian and fairseq divide by half - 1.
 constexpr std::int64_t smallest_position_size(PositionKind kind) {

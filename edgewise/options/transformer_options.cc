@@ -37,6 +37,22 @@ TransformerOptions make_chapter_options() {
   return options;
 }
 
+void check_relative_positions(const TransformerOptions& options, std::string_view caller, std::string_view prefix) {
+  if (has_position_vectors(options.positions) || options.positions == PositionKind::kNone) return;
+  check(options.score == ScoreKind::kDot, "{}: {}positions is {}, needs {}score=dot", caller, prefix,
+        enum_name(options.positions), prefix);
+  const std::int64_t head_size = options.size / options.heads;
+  check(options.positions != PositionKind::kRotary || head_size % 2 == 0,
+        "{}: {}positions is rotary, needs heads of an even size, but {}size / {}heads is {}", caller, prefix, prefix,
+        prefix, head_size);
+  if (options.positions != PositionKind::kT5) return;
+  check(options.t5_buckets % 2 == 0, "{}: {}t5_buckets is {}, needs an even number", caller, prefix,
+        options.t5_buckets);
+  check(options.t5_distance > options.t5_buckets / 2,
+        "{}: {}t5_distance is {}, needs more than half of {}t5_buckets {}", caller, prefix, options.t5_distance, prefix,
+        options.t5_buckets);
+}
+
 void check_vocabularies(const TransformerOptions& options, std::string_view caller) {
   const auto check_size = [&](std::string_view name, std::int64_t value) {
     check(value >= 1 && value <= std::numeric_limits<std::int32_t>::max(),
@@ -76,6 +92,7 @@ void check_layer_options(const TransformerOptions& options, std::string_view cal
   check(options.size >= smallest_position_size(options.positions),
         "{}: {}size is {}, needs at least {} with {}positions={}", caller, prefix, options.size,
         smallest_position_size(options.positions), prefix, enum_name(options.positions));
+  check_relative_positions(options, caller, prefix);
   check(options.kind != ModelKind::kUniversal || has_formula(options.positions),
         "{}: {}positions is {}, needs a formula with {}kind=universal, whose steps have position vectors too", caller,
         prefix, enum_name(options.positions), prefix);

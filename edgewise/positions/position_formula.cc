@@ -4,17 +4,13 @@
 #include "edgewise/base/error.h"
 
 namespace edgewise {
-namespace {
 
-/// Returns 10000^(-numerator / denominator).
-double frequency(std::int64_t numerator, std::int64_t denominator) {
-  return std::pow(10000.0, -static_cast<double>(numerator) / static_cast<double>(denominator));
+double PositionFormula::frequency(std::int64_t numerator, std::int64_t denominator) const {
+  return std::pow(base_, -static_cast<double>(numerator) / static_cast<double>(denominator));
 }
 
-}  // namespace
-
-PositionFormula::PositionFormula(std::int64_t size, PositionKind kind)
-    : shift_(kind == PositionKind::kFairseq ? 2 : 0) {
+PositionFormula::PositionFormula(std::int64_t size, PositionKind kind, double base)
+    : base_(base), shift_(kind == PositionKind::kFairseq ? 2 : 0) {
   check(size >= smallest_position_size(kind), "PositionFormula: size is {}, needs at least {} for {}", size,
         smallest_position_size(kind), enum_name(kind));
   switch (kind) {
@@ -30,6 +26,10 @@ PositionFormula::PositionFormula(std::int64_t size, PositionKind kind)
       add_marian_waves(size);
       break;
     case PositionKind::kLearned:
+    case PositionKind::kNone:
+    case PositionKind::kRotary:
+    case PositionKind::kAlibi:
+    case PositionKind::kT5:
       fail("PositionFormula: kind is {}, needs one with a formula", enum_name(kind));
   }
 }

@@ -19,7 +19,7 @@
 //                    of k = 0, 1, ..., half - 1, then a 0 if size is odd (Marian)
 //     fairseq:       (position + 2) / 10000^(k / (half - 1)), likewise (M2M-100 and NLLB)
 //
-// `learned` has no formula: a position's vector is a row of a trained table.
+// `learned` has no formula: a position's vector is a row of a trained table. The other kinds have no position vectors.
 
 namespace edgewise {
 
@@ -27,8 +27,16 @@ namespace edgewise {
 /// after the decimal point.
 class PositionFormula {
  public:
-  /// Throws Error for a kind without a formula and for a size below smallest_position_size(kind).
-  PositionFormula(std::int64_t size, PositionKind kind);
+  /// `base` takes the place of 10000. Throws Error for a kind without a formula and for a size below
+  /// smallest_position_size(kind).
+  PositionFormula(std::int64_t size, PositionKind kind, double base = kPositionBase);
+
+  /// Returns the formula of the tables that ops/rotate.h describes, for heads of an even size.
+  static PositionFormula rotation(std::int64_t head_size, double base) {
+    return {head_size, PositionKind::kHalves, base};
+  }
+
+  std::int64_t size() const { return static_cast<std::int64_t>(waves_.size()); }
 
   /// Writes the vector of a position, [size].
   template <typename T>
@@ -50,6 +58,10 @@ class PositionFormula {
   void add_halves(std::int64_t size);
   void add_marian_waves(std::int64_t size);
 
+  /// Returns base_^(-numerator / denominator).
+  double frequency(std::int64_t numerator, std::int64_t denominator) const;
+
+  double base_;
   std::vector<Wave> waves_;  // [size]
   std::int64_t shift_;       // added to each position
 };

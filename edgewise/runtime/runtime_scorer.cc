@@ -4,6 +4,7 @@
 #include "edgewise/base/profile.h"
 #include "edgewise/runtime/cross_attention_recorder.h"
 #include "edgewise/runtime/output_projection.h"
+#include "edgewise/runtime/row_positions.h"
 #include "edgewise/runtime/sublayer_runner.h"
 #include "edgewise/runtime/token_embedding.h"
 
@@ -17,6 +18,8 @@ class RuntimeScorer : public Scorer {
       : weights_(weights),
         width_(weights.heads.width()),
         embedding_(weights.options),
+        encoder_positions_(weights.options, weights.heads, weights.encoder.position_bias, /*is_causal=*/false),
+        decoder_positions_(weights.options, weights.heads, weights.decoder.position_bias, /*is_causal=*/true),
         rows_(weights.options, weights.heads),
         cache_({.self_layers = std::ssize(weights.decoder.layers),
                 .cross_layers = std::ssize(weights.decoder.layers),
@@ -45,23 +48,25 @@ class RuntimeScorer : public Scorer {
   void run_encoder() {
     float* states = rows_.begin(batch_.num_rows());
     embedding_.write(weights_.input_side(), batch_.tokens, batch_.positions, "encode", states);
+    encoder_positions_.begin(batch_.positions);
     run_layers(rows_, weights_.encoder, [&](std::size_t i, const NormParameters& next) {
       encoder_self_attend(weights_.encoder.layers[i].self_attention, next);
     });
   }
 
   void encoder_self_attend(const AttentionParameters<T>& attention, const NormParameters& next) {
-    const float* projected = rows_.project(attention.query_key_value);
+    float* projected = rows_.project(attention.query_key_value);
+    encoder_positions_.rotate(projected);
     std::vector<const float*>& entries = batch_.attended.entries;
     entries.clear();
     for (std::int64_t row = 0; row < batch_.num_rows(); ++row) entries.push_back(projected + row * 3 * width_);
-    rows_.attend(attention,
-                 kernels::NodeAttention<float>{.ranges = batch_.attended.ranges.data(),
+    kernels::NodeAttention<float> arguments = {.ranges = batch_.attended.ranges.data(),
                                                .sources = entries.data(),
                                                .key_offset = width_,
                                                .query = projected,
-                                               .query_stride = 3 * width_},
-                 next);
+                                               .query_stride = 3 * width_};
+    encoder_positions_.add_bias(arguments);
+    rows_.attend(attention, arguments, next);
   }
 
   void write_cross_attention_entries() {
@@ -75,6 +80,7 @@ class RuntimeScorer : public Scorer {
   void run_decoder(StepResult* recorded) {
     float* states = rows_.begin(std::ssize(cache_.tokens()));
     embedding_.write(weights_.output_side(), cache_.tokens(), cache_.positions(), "step", states);
+    decoder_positions_.begin(cache_.positions());
     run_layers(rows_, weights_.decoder, [&](std::size_t i, const NormParameters& next) {
       decoder_self_attend(i, rows_.pre_norm(weights_.decoder.layers[i].cross_attention.norm));
       cross_attend(i, next, recorded);
@@ -83,16 +89,17 @@ class RuntimeScorer : public Scorer {
 
   void decoder_self_attend(std::size_t layer, const NormParameters& next) {
     const AttentionParameters<T>& attention = weights_.decoder.layers[layer].self_attention;
-    const float* projected = rows_.project(attention.query_key_value);
+    float* projected = rows_.project(attention.query_key_value);
+    decoder_positions_.rotate(projected);
     const std::int64_t offset = cache_.self_offset(static_cast<std::int64_t>(layer));
     write_entries(cache_.rows(), offset, 2 * width_, projected + width_, 3 * width_);
-    rows_.attend(attention,
-                 kernels::NodeAttention<CacheElement<T>>{.ranges = cache_.ancestors().ranges.data(),
+    kernels::NodeAttention<CacheElement<T>> arguments = {.ranges = cache_.ancestors().ranges.data(),
                                                          .sources = cache_.ancestors().entries.data(),
                                                          .key_offset = offset,
                                                          .query = projected,
-                                                         .query_stride = 3 * width_},
-                 next);
+                                                         .query_stride = 3 * width_};
+    decoder_positions_.add_bias(arguments);
+    rows_.attend(attention, arguments, next);
   }
 
   void cross_attend(std::size_t layer, const NormParameters& next, StepResult* recorded) {
@@ -116,6 +123,7 @@ class RuntimeScorer : public Scorer {
   const Weights<T>& weights_;
   std::int64_t width_;
   TokenEmbedding embedding_;
+  RowPositions encoder_positions_, decoder_positions_;
   SublayerRunner<T> rows_;
   KvCache<CacheElement<T>> cache_;
   OutputProjection output_projection_;

@@ -20,7 +20,7 @@ float embedding_scale(const TransformerOptions& options) {
 }
 
 TokenEmbedding::TokenEmbedding(const TransformerOptions& options)
-    : size_(options.size), scale_(embedding_scale(options)) {
+    : size_(options.size), scale_(embedding_scale(options)), has_vectors_(has_position_vectors(options.positions)) {
   if (has_formula(options.positions)) formula_.emplace(options.size, options.positions);
 }
 
@@ -34,7 +34,7 @@ void TokenEmbedding::reserve_positions(std::int64_t position) {
 
 const float* TokenEmbedding::find_vectors(const EmbeddingTable& learned, std::span<const std::int64_t> positions,
                                           const char* caller) {
-  if (positions.empty()) return nullptr;
+  if (positions.empty() || !has_vectors_) return nullptr;
   const std::int64_t last = *std::ranges::max_element(positions);
   if (formula_) {
     reserve_positions(last);

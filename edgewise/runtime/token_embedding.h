@@ -39,7 +39,7 @@ class TokenEmbedding {
   const float* position_vector(std::int64_t position) const { return positions_.data() + position * size_; }
 
  private:
-  /// Returns the table whose rows are the vectors of the positions.
+  /// Returns the table whose rows are the vectors of the positions; null for a model without position vectors.
   const float* find_vectors(const EmbeddingTable& learned, std::span<const std::int64_t> positions, const char* caller);
 
   void embed(const EmbeddingTable& table, std::span<const std::int64_t> tokens, const float* vectors,
@@ -47,6 +47,7 @@ class TokenEmbedding {
 
   std::int64_t size_;
   float scale_;
+  bool has_vectors_;
   std::optional<PositionFormula> formula_;
   std::vector<float> positions_;  // [computed positions, M]
 };

@@ -84,6 +84,10 @@ class WeightPacker {
            has_encoder(options_.kind) ? read_cross_attention(layer) : AttentionParameters<T>(),
            read_feed_forward(layer)});
     }
+    if (options_.positions == PositionKind::kT5) {
+      weights.encoder.position_bias = reader_.read("encoder.position_bias", {options_.t5_buckets, options_.heads});
+      weights.decoder.position_bias = reader_.read("decoder.position_bias", {options_.t5_buckets, options_.heads});
+    }
     if (is_universal()) {
       const std::int64_t width = options_.universal.filter_width;
       weights.encoder.convolution = read_convolution("encoder.filter", NeighbourWindow::centred(width));

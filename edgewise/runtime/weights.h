@@ -91,6 +91,7 @@ struct StackParameters {
   ConvolutionParameters convolution;       // Universal Transformer only
   HaltingParameters halting;               // empty unless the side is adaptive
   NormOf<T> norm;                          // after the last layer
+  std::vector<float> position_bias;        // [buckets, heads], t5's only
 };
 
 /// A table of vectors of tokens or positions.
@@ -105,7 +106,7 @@ using EmbeddingTable = EmbeddingTableOf<std::vector<float>>;
 template <class Floats>
 struct SideEmbeddingsOf {
   const EmbeddingTableOf<Floats>& tokens;
-  const EmbeddingTableOf<Floats>& positions;  // empty if position vectors have a formula
+  const EmbeddingTableOf<Floats>& positions;  // empty unless position vectors are learned
 };
 using SideEmbeddings = SideEmbeddingsOf<std::vector<float>>;
 
@@ -118,7 +119,7 @@ struct Weights {
   HeadLayout heads;
   Table input_embedding;       // empty in a language model, as are input_positions and encoder
   Table own_output_embedding;  // empty if the output shares the input's table
-  Table input_positions;       // these tables are empty if position vectors have a formula
+  Table input_positions;       // these tables are empty unless position vectors are learned
   Table output_positions;
   StackParameters<T> encoder, decoder;
   std::vector<LinearOf<T>> output_projection;  // tiles of the vocabulary; a single one on a GPU

@@ -201,6 +201,8 @@ TEST_F(LearnedModelTest, OptionsThatTheOtherSystemLacksAreRefusedByName) {
       {[](Experiment& e) { e.model.feed_forward_bias = false; }, "model.feed_forward_bias is false, needs true"},
       {[](Experiment& e) { e.model.output_bias = false; }, "model.output_bias is false, needs true"},
       {[](Experiment& e) { e.model.feed_forward_gate = true; }, "model.feed_forward_gate is true, needs false"},
+      {[](Experiment& e) { e.model.positions = PositionKind::kRotary; },
+       "model.positions is rotary, needs position vectors"},
       {[](Experiment& e) { e.model.activation = Activation::kGeluTanh; },
        "model.activation is gelu_tanh, needs relu, gelu or silu"},
       {[](Experiment& e) { e.model.norm_epsilon = 1e-6; }, "model.norm_epsilon is 1e-06, needs 1e-05"},

@@ -49,6 +49,14 @@ TEST(OptionRules, NameTheOptionItsValueAndWhatItNeeds) {
             "train: model.norm is std_norm, needs a model.size above 1, because std_norm divides by size - 1");
   EXPECT_EQ(error_with({"model.norm=rms_norm", "model.norm_bias=false"}),
             "train: model.norm_bias is false, needs model.norm other than rms_norm, which has no bias");
+  EXPECT_EQ(error_with({"model.rotary_base=500"}), "train: model.rotary_base is 500.0, needs model.positions=rotary");
+  EXPECT_EQ(error_with({"model.positions=rotary", "model.t5_buckets=8"}),
+            "train: model.t5_buckets is 8, needs model.positions=t5");
+  EXPECT_EQ(
+      error_with({"model.positions=alibi", "batch.positions=spread"}),
+      "train: batch.positions is spread, needs model.positions other than none, alibi and t5, for which only edges "
+      "count");
+  EXPECT_EQ(error_with({"model.positions=rotary", "batch.positions=spread"}), "no error");
   EXPECT_EQ(error_with({"model.max_positions=600"}),
             "train: model.max_positions is 600, needs model.positions=learned");
   EXPECT_EQ(error_with({"model.positions=learned"}), "no error");

@@ -19,11 +19,14 @@ struct Shape {
   std::int64_t num_heads, head_size;
 };
 
+enum class Bias { kNone, kSlopes, kTable, kPositions };
+
 /// Rows with sources in any order, some of which several rows share. T is the type of keys and values.
 template <typename T>
 class Problem {
  public:
-  Problem(const Shape& shape, bool is_additive) : shape_(shape), is_additive_(is_additive) {
+  Problem(const Shape& shape, bool is_additive, Bias bias = Bias::kNone)
+      : shape_(shape), is_additive_(is_additive), bias_(bias) {
     RandomStream random(/*seed=*/4);
     const std::int64_t size = shape.num_heads * shape.head_size;
     for (std::int64_t i = 0; i < kSources * 2 * size; ++i) memory_.push_back(T(normal(random)));
@@ -35,6 +38,14 @@ class Problem {
     }
     // The last rows share their sources, as hypotheses of a sentence do.
     for (std::int64_t row = 6; row < kRows; ++row) ranges_.push_back(ranges_[4]);
+    for (std::int64_t row = 0; row < kRows; ++row) row_positions_.push_back(row * 3 % 7);
+    for (std::size_t i = 0; i < order_.size(); ++i) source_positions_.push_back(static_cast<std::int32_t>(i * 5 % 11));
+    const std::int64_t lanes = score_bias_lanes(shape.num_heads);
+    for (std::int64_t i = 0; i < (2 * kMaxDistance + 2) * lanes; ++i) {
+      const std::int64_t head = i % lanes;
+      biases_.push_back(head < shape.num_heads ? normal(random)
+                                               : biases_[static_cast<std::size_t>(i - shape.num_heads)]);
+    }
   }
 
   struct Result {
@@ -53,6 +64,10 @@ class Problem {
     for (auto& row : result.weights) weights.push_back(row.data());
     std::vector<const T*> sources;
     for (const std::int64_t source : order_) sources.push_back(memory_.data() + source * 2 * size);
+    ScoreBias bias = {.slopes = biases_.data()};
+    if (bias_ != Bias::kSlopes) {
+      bias = {.table = biases_.data() + score_bias_lanes(shape_.num_heads), .max_distance = kMaxDistance};
+    }
     run(NodeAttention<T>{.rows = kRows,
                          .num_heads = shape_.num_heads,
                          .head_size = shape_.head_size,
@@ -66,17 +81,25 @@ class Problem {
                          .scale = 0.3f,
                          .clamp = clamp,
                          .score_vector = is_additive_ ? vector_.data() : nullptr,
-                         .weights = weights.data()});
+                         .weights = weights.data(),
+                         .bias = bias_ == Bias::kNone ? nullptr : &bias,
+                         .row_positions = row_positions_.data(),
+                         .source_positions = bias_ == Bias::kPositions ? source_positions_.data() : nullptr});
     return result;
   }
 
  private:
   static constexpr std::int64_t kRows = 11;
   static constexpr std::int64_t kSources = 20;
+  static constexpr std::int64_t kMaxDistance = 4;  // some rows and sources are farther
   static float normal(RandomStream& random) { return static_cast<float>(random.normal()); }
 
   Shape shape_;
   bool is_additive_;
+  Bias bias_;
+  std::vector<float> biases_;  // slopes, then a table
+  std::vector<std::int64_t> row_positions_;
+  std::vector<std::int32_t> source_positions_;
   std::vector<T> memory_;
   std::vector<float> query_, vector_;
   std::vector<std::int64_t> order_;
@@ -103,6 +126,29 @@ TYPED_TEST(NodeAttentionOf, MatchesTheReferenceOnEveryInstructionSet) {
                        std::to_string(shape.head_size) + (is_additive ? ", additive" : "") +
                        (clamp < 1 ? ", clamped" : ""));
           const Problem<TypeParam> problem(shape, is_additive);
+          const auto expected =
+              problem.run(clamp, [](const NodeAttention<TypeParam>& p) { reference::node_attention(p); });
+          const auto actual = problem.run(clamp, [](const NodeAttention<TypeParam>& p) { node_attention(p); });
+          expect_near(actual.out, expected.out);
+          for (std::size_t row = 0; row < actual.weights.size(); ++row) {
+            expect_near(actual.weights[row], expected.weights[row]);
+          }
+          if (testing::Test::HasFatalFailure()) return;
+        }
+      }
+    }
+  }
+}
+
+TYPED_TEST(NodeAttentionOf, AddsNumbersByDistanceAsTheReferenceOnEveryInstructionSet) {
+  for (const InstructionSet set : runnable_instruction_sets()) {
+    const ForcedInstructionSet forced(set);
+    for (const Shape& shape : {Shape{1, 16}, {2, 8}, {8, 64}, {16, 3}, {32, 2}}) {
+      for (const Bias bias : {Bias::kSlopes, Bias::kTable, Bias::kPositions}) {
+        for (const float clamp : {0.5f, std::numeric_limits<float>::infinity()}) {
+          SCOPED_TRACE(std::string(instruction_set_name(set)) + ", " + std::to_string(shape.num_heads) + " heads, " +
+                       std::to_string(static_cast<int>(bias)));
+          const Problem<TypeParam> problem(shape, /*is_additive=*/false, bias);
           const auto expected =
               problem.run(clamp, [](const NodeAttention<TypeParam>& p) { reference::node_attention(p); });
           const auto actual = problem.run(clamp, [](const NodeAttention<TypeParam>& p) { node_attention(p); });

@@ -294,6 +294,12 @@ TEST(UpdateGraph, WithoutAnAttentionFunctionNeedsDotProductScores) {
 
   EXPECT_EQ(error_of([&] { model.update_graph(problem.graph, problem.edges, {}, {}); }),
             "update_graph: score is additive, needs dot; pass the layer's attention_func as the last argument");
+  options = small_options(TransformerPreset::kTutorial);
+  options.positions = PositionKind::kAlibi;
+  const Transformer with_bias = small_model(options);
+  EXPECT_EQ(error_of([&] { with_bias.update_graph(problem.graph, problem.edges, {}, {}); }),
+            "update_graph: positions is alibi, whose numbers are added to scores, needs another kind; pass the layer's "
+            "attention_func as the last argument");
 }
 
 TEST(PreFunc, NamesTheLayersThatExist) {

@@ -83,6 +83,7 @@ class DenseTransformer {
     const auto size = static_cast<double>(options_.size);
     const at::Tensor vectors = parameter_.at(name + ".weight").index({tokens_BT}) * std::sqrt(size);
     at::Tensor positions = at::zeros({tokens_BT.size(1), options_.size}, at::kDouble);
+    if (!has_position_vectors(options_.positions)) return vectors;
     for (std::int64_t t = 0; t < positions.size(0); ++t) {
       for (std::int64_t j = 0; j < options_.size; ++j) {
         const auto exponent = static_cast<double>(options_.positions == PositionKind::kSinusoidal ? j - j % 2 : 2 * j);
@@ -97,12 +98,53 @@ class DenseTransformer {
     return x.view({x.size(0), x.size(1), options_.heads, -1}).transpose(1, 2);
   }
 
+  /// Multiplies the pairs (x[k], x[k + half]), as complex numbers, by exp(i position base^(-k / half)).
+  at::Tensor rotate(const at::Tensor& x_BHTK, bool is_cross) const {
+    if (options_.positions != PositionKind::kRotary || is_cross) return x_BHTK;
+    const std::int64_t half = x_BHTK.size(3) / 2;
+    const at::Tensor frequency =
+        at::pow(options_.rotary_base, -at::arange(half, at::kDouble) / static_cast<double>(half));
+    const at::Tensor angle = at::arange(x_BHTK.size(2), at::kDouble).unsqueeze(1) * frequency;
+    const at::Tensor pairs = at::complex(x_BHTK.narrow(3, 0, half), x_BHTK.narrow(3, half, half));
+    const at::Tensor turned = pairs * at::polar(at::ones_like(angle), angle);
+    return at::cat({at::real(turned), at::imag(turned)}, 3);
+  }
+
+  /// Returns what is added to scores: [heads, T, T] for two heads, or zeros.
+  at::Tensor bias(const std::string& side, std::int64_t length) const {
+    at::Tensor bias = at::zeros({options_.heads, length, length}, at::kDouble);
+    for (std::int64_t to = 0; to < length; ++to) {
+      for (std::int64_t from = 0; from < length; ++from) {
+        if (options_.positions == PositionKind::kAlibi) {
+          bias[0][to][from] = -static_cast<double>(std::abs(to - from)) / 16;   // 2^-4
+          bias[1][to][from] = -static_cast<double>(std::abs(to - from)) / 256;  // 2^-8
+        } else if (options_.positions == PositionKind::kT5) {
+          bias.select(1, to).select(1, from).copy_(
+              parameter_.at(side + ".position_bias")[bucket(to - from, side == "decoder")]);
+        }
+      }
+    }
+    return bias;
+  }
+
+  /// Returns the bucket of a distance for 8 buckets and a largest distance of 5.
+  static std::int64_t bucket(std::int64_t distance, bool is_causal) {
+    // By hand: causal distances 0 to 3 have buckets of their own, and then floor(4 + 4 ln(d / 4) / ln(5 / 4)), at most
+    // 7. In the encoder distances 0 and 1 do, and then floor(2 + 2 ln(d / 2) / ln(5 / 2)), at most 3; later keys have
+    // buckets from 4 on.
+    if (is_causal) return distance < 0 ? 0 : distance < 5 ? distance : 7;
+    const std::int64_t magnitude = std::abs(distance);
+    return (distance < 0 ? 4 : 0) + (magnitude < 3 ? magnitude : magnitude < 4 ? 2 : 3);
+  }
+
   at::Tensor attention(const std::string& name, const at::Tensor& destinations, const at::Tensor& sources,
                        const at::Tensor& mask) const {
-    const at::Tensor query = split_heads(linear(name + ".query", destinations));
-    const at::Tensor key = split_heads(linear(name + ".key", sources));
+    const bool is_cross = name.find("cross") != std::string::npos;
+    const at::Tensor query = rotate(split_heads(linear(name + ".query", destinations)), is_cross);
+    const at::Tensor key = rotate(split_heads(linear(name + ".key", sources)), is_cross);
     const at::Tensor value = split_heads(linear(name + ".value", sources));
-    const at::Tensor scores = at::matmul(query, key.transpose(-2, -1)) / std::sqrt(static_cast<double>(key.size(-1)));
+    at::Tensor scores = at::matmul(query, key.transpose(-2, -1)) / std::sqrt(static_cast<double>(key.size(-1)));
+    if (!is_cross) scores = scores + bias(name.starts_with("decoder") ? "decoder" : "encoder", key.size(2));
     const at::Tensor weights = at::softmax(scores.masked_fill(mask.unsqueeze(1) == 0, -1e9), -1);
     return linear(name + ".output", at::matmul(weights, value).transpose(1, 2).flatten(2));
   }

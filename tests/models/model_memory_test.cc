@@ -38,6 +38,9 @@ void for_each_choice(const Visit& visit) {
             options.positions =
                 is_on && options.kind != ModelKind::kUniversal ? PositionKind::kLearned : PositionKind::kSinusoidal;
             visit(options);
+            if (options.kind == ModelKind::kUniversal || options.score == ScoreKind::kAdditive) continue;
+            options.positions = PositionKind::kT5;
+            visit(options);
           }
         }
       }

@@ -72,6 +72,23 @@ TEST(TransformerOptions, AreRejectedByErrorsThatNameTheOptionAndItsRange) {
   EXPECT_EQ(error_with([](auto& o) { o.kind = ModelKind::kUniversal, o.positions = PositionKind::kLearned; }),
             "Transformer: positions is learned, needs a formula with kind=universal, whose steps have position vectors "
             "too");
+  const auto relative = [](PositionKind kind) {
+    return [kind](auto& o) { o.kind = ModelKind::kUniversal, o.positions = kind; };
+  };
+  EXPECT_EQ(error_with(relative(PositionKind::kRotary)),
+            "Transformer: positions is rotary, needs a formula with kind=universal, whose steps have position vectors "
+            "too");
+  EXPECT_EQ(error_with(relative(PositionKind::kNone)),
+            "Transformer: positions is none, needs a formula with kind=universal, whose steps have position vectors "
+            "too");
+  EXPECT_EQ(error_with([](auto& o) { o.positions = PositionKind::kT5, o.score = ScoreKind::kAdditive; }),
+            "Transformer: positions is t5, needs score=dot");
+  EXPECT_EQ(error_with([](auto& o) { o.positions = PositionKind::kRotary, o.size = 6, o.heads = 2; }),
+            "Transformer: positions is rotary, needs heads of an even size, but size / heads is 3");
+  EXPECT_EQ(error_with([](auto& o) { o.positions = PositionKind::kT5, o.t5_buckets = 7; }),
+            "Transformer: t5_buckets is 7, needs an even number");
+  EXPECT_EQ(error_with([](auto& o) { o.positions = PositionKind::kT5, o.t5_distance = 16; }),
+            "Transformer: t5_distance is 16, needs more than half of t5_buckets 32");
   EXPECT_EQ(error_with([](auto& o) { o.max_positions = 1; }),
             "Transformer: max_positions is 1, needs a whole number from 2 to 100000");
   EXPECT_EQ(error_with([](auto& o) { o.size = 0; }), "Transformer: size is 0, needs a whole number from 1 to 65536");

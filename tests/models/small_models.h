@@ -43,6 +43,11 @@ inline std::vector<std::pair<std::string, TransformerOptions>> options_without_p
     o.norm_bias = o.attention_bias = o.feed_forward_bias = o.output_bias = false;
     o.feed_forward_gate = true;
   });
+  add("no positions", [](auto& o) { o.positions = PositionKind::kNone; });
+  add("rotary", [](auto& o) { o.positions = PositionKind::kRotary; });
+  add("rotary of another base", [](auto& o) { o.positions = PositionKind::kRotary, o.rotary_base = 50.0; });
+  add("ALiBi", [](auto& o) { o.positions = PositionKind::kAlibi; });
+  add("T5", [](auto& o) { o.positions = PositionKind::kT5, o.t5_buckets = 8, o.t5_distance = 5; });
   add("norm without bias", [](auto& o) { o.norm_bias = false; });
   return all;
 }

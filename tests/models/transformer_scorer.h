@@ -35,13 +35,16 @@ class TransformerScorer : public Scorer {
     RowBuffer key;          // [tree nodes, heads, head size]
     RowBuffer value;        // [tree nodes, heads, head size]
   };
-  at::Tensor run_layer(std::size_t layer, const DecodingSlots::NewNodes& nodes, const at::Tensor& x, Pass& pass,
-                       std::vector<float>* attention);
+  /// Returns what self-attention of new nodes reads of their positions and those of their ancestors.
+  SelfPositions read_positions(const DecodingSlots::NewNodes& nodes, const at::TensorOptions& options);
+  at::Tensor run_layer(std::size_t layer, const DecodingSlots::NewNodes& nodes, const SelfPositions& positions,
+                       const at::Tensor& x, Pass& pass, std::vector<float>* attention);
 
   const Transformer* model_;
   CrossHeads recorded_;
   DecodingSlots slots_{"TransformerScorer"};
   std::vector<LayerCache> layers_;
+  std::vector<std::int64_t> positions_;  // of all nodes of the forest
 };
 
 }  // namespace edgewise

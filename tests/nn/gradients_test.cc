@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 
 #include "edgewise/graph/builders.h"
+#include "edgewise/graph/relation_ops.h"
 #include "edgewise/nn/attention.h"
 #include "edgewise/nn/embedding.h"
 #include "edgewise/nn/linear.h"
+#include "edgewise/nn/relative_positions.h"
 #include "edgewise/nn/sublayer.h"
 #include "edgewise/nn/transformer_layers.h"
 #include "tests/nn/attention_heads.h"
@@ -144,6 +146,44 @@ TEST(MultiHeadAttentionGradients, MatchFiniteDifferences) {
                                      [](const MultiHeadAttention& layer, const Tensors& x, Pass& pass) {
                                        return layer(sparse(), x[0], x[1], pass);
                                      });
+      }
+    }
+  }
+}
+
+struct AttentionWithPositions {
+  MultiHeadAttention attention;
+  RelativePositions positions;
+
+  template <typename Self, typename Visitor>
+  static void list_parts(Self& self, Visitor&& part) {
+    part("attention", self.attention);
+    part("bias", self.positions.bias_BH);
+  }
+};
+
+TEST(MultiHeadAttentionGradients, MatchFiniteDifferencesWithRelativePositions) {
+  TransformerOptions options;
+  options.size = 8;
+  options.heads = 2;
+  options.t5_buckets = 4;
+  options.t5_distance = 5;
+  options.dropout.attention = 0.3;
+  const std::vector<std::int64_t> node_positions = {0, 1, 2, 3, 0, 1};
+  for (const PositionKind kind : {PositionKind::kRotary, PositionKind::kAlibi, PositionKind::kT5}) {
+    for (const bool is_causal : {false, true}) {
+      for (const auto clamp : {std::optional<double>(), std::optional<double>(0.8)}) {
+        RandomStream random(1);
+        options.positions = kind;
+        options.clamp = clamp;
+        const AttentionWithPositions layer = {{MultiHeadAttentionOptions::from_layer(options), random},
+                                              {options, is_causal, random}};
+        const Relation relation = join(std::vector<Relation>{is_causal ? causal(4) : complete(4, 4), causal(2)});
+        expect_layer_gradients_match(
+            layer, {random_tensor({6, 8}, 2)}, [&](const AttentionWithPositions& l, const Tensors& x, Pass& pass) {
+              const SelfPositions positions = l.positions.of_nodes(node_positions, x[0].options());
+              return l.attention.average_self({relation, positions}, x[0], pass);
+            });
       }
     }
   }

@@ -300,7 +300,7 @@ double expected_position(std::int64_t position, std::int64_t j, std::int64_t siz
       const double of_pair = angle(shifted, static_cast<double>(j % half) / static_cast<double>(half - 1));
       return j < half ? std::sin(of_pair) : std::cos(of_pair);
     }
-    case PositionKind::kLearned:
+    default:  // has no formula
       break;
   }
   return std::nan("");

@@ -35,9 +35,14 @@ UniversalOptions arbitrary_universal_options() {
   return options;
 }
 
-PositionKind arbitrary_positions(ModelKind kind, std::int64_t size) {
-  return *rc::gen::suchThat(rc::gen::elementOf(all_of<PositionKind>()), [=](PositionKind positions) {
-    return size >= smallest_position_size(positions) && (kind == ModelKind::kTransformer || has_formula(positions));
+/// Draws positions that fit to the other options.
+PositionKind arbitrary_positions(const TransformerOptions& options) {
+  return *rc::gen::suchThat(rc::gen::elementOf(all_of<PositionKind>()), [&](PositionKind positions) {
+    const bool is_relative = positions == PositionKind::kRotary || has_score_bias(positions);
+    return options.size >= smallest_position_size(positions) &&
+           (options.kind == ModelKind::kTransformer || has_formula(positions)) &&
+           (!is_relative || options.score == ScoreKind::kDot) &&
+           (positions != PositionKind::kRotary || options.size / options.heads % 2 == 0);
   });
 }
 
@@ -67,8 +72,11 @@ TransformerOptions arbitrary_model_options(ModelKind kind) {
   options.attention_bias = *rc::gen::arbitrary<bool>();
   if (*rc::gen::arbitrary<bool>()) options.clamp = 0.7;
   options.final_norm = *rc::gen::arbitrary<bool>();
-  options.positions = arbitrary_positions(kind, options.size);
+  options.positions = arbitrary_positions(options);
   options.max_positions = *rc::gen::inRange<std::int64_t>(17, 40);  // kInputs have at most 17 tokens
+  options.rotary_base = *rc::gen::element(10.0, 10'000.0, 1e6);
+  options.t5_buckets = 2 * *rc::gen::inRange<std::int64_t>(2, 20);
+  options.t5_distance = options.t5_buckets / 2 + *rc::gen::inRange<std::int64_t>(1, 20);
   options.scale_embedding = *rc::gen::arbitrary<bool>();
   options.begin_embedding = any_of<BeginEmbedding>();
   options.tying = any_of<Tying>();

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdlib>
+#include <limits>
 #include <variant>
 #include <vector>
 
@@ -117,6 +119,22 @@ HWY_INLINE RowVectors<kRows> compute_scores(const NodeAttention<T>& p, const Hea
   return scores;
 }
 
+/// Returns what the bias adds to the scores of source number s of a row.
+template <typename T>
+HWY_INLINE Floats compute_bias(const NodeAttention<T>& p, std::int64_t row, std::int64_t s, std::int64_t lane) {
+  const FloatTag d;
+  const ScoreBias& bias = *p.bias;
+  const std::int64_t distance = p.distance(row, s);
+  Floats sum = hn::Zero(d);
+  if (bias.table != nullptr) {
+    const std::int64_t index = std::clamp(distance, -bias.max_distance, bias.max_distance) + bias.max_distance;
+    sum = hn::LoadU(d, bias.table + index * score_bias_lanes(p.num_heads) + lane);
+  }
+  if (bias.slopes == nullptr) return sum;
+  const Floats magnitude = hn::Set(d, static_cast<float>(std::abs(distance)));
+  return hn::NegMulAdd(hn::LoadU(d, bias.slopes + lane), magnitude, sum);
+}
+
 /// Turns `count` vectors of scores, `step` floats apart, into exp(score - maximum). Returns 1 / the sum of the results.
 HWY_INLINE Floats exponentiate(std::int64_t count, std::int64_t step, float* scores, Floats maximum) {
   const FloatTag d;
@@ -151,8 +169,10 @@ void compute_weights(const NodeAttention<T>& p, const HeadLanes<kHeadVectors>& l
   const float* query = p.query + rows.first * p.query_stride;
   float* weights = buffer.weights + head_vector * lanes.count;
   RowVectors<kRows> maximum;
-  for (Floats& score : maximum.row) score = hn::Set(d, -p.clamp);
+  const float smallest = p.bias == nullptr ? -p.clamp : -std::numeric_limits<float>::infinity();
+  for (Floats& score : maximum.row) score = hn::Set(d, smallest);
   const auto add_score = [&](int row, std::int64_t s, Floats score) HWY_ATTR {
+    if (p.bias != nullptr) score = hn::Add(score, compute_bias(p, rows.first + row, s, head_vector * lanes.count));
     maximum.row[row] = hn::Max(maximum.row[row], score);
     hn::Store(score, d, weights + row * buffer.row_stride + s * buffer.source_stride);
   };
@@ -315,6 +335,12 @@ void attend(const NodeAttention<T>& p, std::int64_t row, std::int64_t head) {
   std::vector<double> weights;
   for (std::int64_t s = 0; s < count; ++s) {
     weights.push_back(score(p, query, p.sources[begin + s] + p.key_offset, head));
+    if (p.bias == nullptr) continue;
+    const std::int64_t distance = p.distance(row, s);
+    const ScoreBias& bias = *p.bias;
+    const std::int64_t index = std::clamp(distance, -bias.max_distance, bias.max_distance) + bias.max_distance;
+    if (bias.table != nullptr) weights.back() += bias.table[index * score_bias_lanes(p.num_heads) + head];
+    if (bias.slopes != nullptr) weights.back() -= bias.slopes[head] * static_cast<double>(std::abs(distance));
   }
   const double maximum = count == 0 ? 0 : *std::max_element(weights.begin(), weights.end());
   double total = 0;

@@ -36,7 +36,7 @@ GpuEmbedding::Rows GpuEmbedding::add(std::span<const std::int64_t> tokens, std::
     const std::int64_t last = *std::ranges::max_element(positions);
     if (formula_) {
       reserve_positions(last, stream);
-    } else {
+    } else if (side.positions.num_rows > 0) {
       check_learned_position(last, side.positions.num_rows, caller);
     }
   }

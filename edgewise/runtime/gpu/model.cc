@@ -24,6 +24,9 @@ void check_kernels(const TransformerOptions& options, RuntimePrecision precision
         "GpuModel: model.kind is universal, needs transformer; translate on the CPU");
   check(options.score == ScoreKind::kDot, "GpuModel: model.score is additive, needs dot; translate on the CPU");
   check(!options.feed_forward_gate, "GpuModel: model.feed_forward_gate is true, needs false; translate on the CPU");
+  check(has_position_vectors(options.positions) || options.positions == PositionKind::kNone,
+        "GpuModel: model.positions is {}, needs none or position vectors; translate on the CPU",
+        enum_name(options.positions));
   const std::int64_t head_size = options.size / options.heads;
   check(kernels::can_attend_edges(head_size, head_size),
         "GpuModel: heads have {} dimensions, needs a multiple of 8 up to 128; translate on the CPU", head_size);

@@ -20,11 +20,13 @@ TransformerOptions options_for_gpus(TransformerPreset preset = TransformerPreset
   return options;
 }
 
-/// Returns options that together reach every branch of the layers: all_kinds_of_options() without additive scores and
-/// gates, and with heads of 8, 24 and 32 dimensions.
+/// Returns options that together reach every branch of the layers: all_kinds_of_options() without additive scores,
+/// gates and relative positions, and with heads of 8, 24 and 32 dimensions.
 std::vector<TransformerOptions> all_kinds_of_options_for_gpus() {
   std::vector<TransformerOptions> kinds;
   for (TransformerOptions options : all_kinds_of_options()) {
+    const bool is_relative = options.positions == PositionKind::kRotary || has_score_bias(options.positions);
+    if (is_relative) continue;
     options.score = ScoreKind::kDot;
     options.feed_forward_gate = false;
     options.size = options.heads == 3 ? 72 : 16;
@@ -223,6 +225,10 @@ TEST(GpuModel, RefusesModelsForWhichThereAreNoKernels) {
   TransformerOptions options = options_for_gpus();
   options.score = ScoreKind::kAdditive;
   EXPECT_EQ(refusal(options), "GpuModel: model.score is additive, needs dot; translate on the CPU");
+  options = options_for_gpus();
+  options.positions = PositionKind::kRotary;
+  EXPECT_EQ(refusal(options),
+            "GpuModel: model.positions is rotary, needs none or position vectors; translate on the CPU");
   options = options_for_gpus();
   options.feed_forward_gate = true;
   EXPECT_EQ(refusal(options), "GpuModel: model.feed_forward_gate is true, needs false; translate on the CPU");
