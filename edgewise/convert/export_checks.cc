@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/convert/export_checks.h"
 
+#include <string>
+
 #include "edgewise/base/error.h"
 #include "edgewise/base/files/json.h"
 
@@ -18,6 +20,9 @@ void check_exportable(const TransformerOptions& model, std::string_view caller) 
   if (!model.norm_bias) refuse_option(caller, "model.norm_bias", "false", "true");
   if (!model.feed_forward_bias) refuse_option(caller, "model.feed_forward_bias", "false", "true");
   if (!model.output_bias) refuse_option(caller, "model.output_bias", "false", "true");
+  if (model.num_key_value_heads() != model.heads) {
+    refuse_option(caller, "model.key_value_heads", std::to_string(model.key_value_heads), "0");
+  }
   if (model.feed_forward_gate) refuse_option(caller, "model.feed_forward_gate", "true", "false");
   if (!has_position_vectors(model.positions)) {
     refuse_option(caller, "model.positions", enum_name(model.positions), "position vectors");

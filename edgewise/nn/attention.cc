@@ -52,9 +52,12 @@ const AttentionRecorder::Callback* AttentionRecorder::current() { return active_
 
 Columns Projections::columns() const {
   Columns columns;
+  const auto for_each_head = [this](const at::Tensor& x) {
+    return group_size == 1 ? x : x.repeat_interleave(group_size, 1);
+  };
   if (query.defined()) columns["q"] = query;
-  if (key.defined()) columns["k"] = key;
-  if (value.defined()) columns["v"] = value;
+  if (key.defined()) columns["k"] = for_each_head(key);
+  if (value.defined()) columns["v"] = for_each_head(value);
   return columns;
 }
 
@@ -74,6 +77,7 @@ MultiHeadAttentionOptions MultiHeadAttentionOptions::even(std::int64_t size, std
 
 MultiHeadAttentionOptions MultiHeadAttentionOptions::from_layer(const LayerOptions& layer) {
   MultiHeadAttentionOptions options = even(layer.size, layer.heads);
+  options.key_heads = layer.key_value_heads;
   options.bias = layer.attention_bias ? Bias::kZero : Bias::kNone;
   options.score = layer.score;
   options.clamp = layer.clamp;
@@ -85,8 +89,8 @@ MultiHeadAttention::MultiHeadAttention(const MultiHeadAttentionOptions& attentio
     : options(attention_options) {
   const MultiHeadAttentionOptions& o = options;
   query = Linear(o.input_size, o.heads * o.head_size, o.bias, random);
-  key = Linear(o.input_size, o.heads * o.head_size, o.bias, random);
-  value = Linear(o.input_size, o.heads * o.value_size, o.bias, random);
+  key = Linear(o.input_size, o.num_key_heads() * o.head_size, o.bias, random);
+  value = Linear(o.input_size, o.num_key_heads() * o.value_size, o.bias, random);
   output = Linear(o.heads * o.value_size, o.output_size, o.bias, random);
   if (o.score == ScoreKind::kAdditive) score_vector = xavier_uniform({o.heads, o.head_size}, o.head_size, 1, random);
 }
@@ -101,29 +105,30 @@ Projections MultiHeadAttention::get(const at::Tensor& x_NI, AttentionFields fiel
   const std::vector<at::Tensor> results = linear_group(x_NI, layers);
 
   Projections projections;
+  projections.group_size = options.heads / options.num_key_heads();
   auto next = results.begin();
-  const auto take = [&](AttentionFields field, std::int64_t size, at::Tensor& projection) {
-    if (contains(fields, field)) projection = split_heads(*next++, options.heads, size);
+  const auto take = [&](AttentionFields field, std::int64_t heads, std::int64_t size, at::Tensor& projection) {
+    if (contains(fields, field)) projection = split_heads(*next++, heads, size);
   };
-  take(AttentionFields::kQuery, options.head_size, projections.query);
-  take(AttentionFields::kKey, options.head_size, projections.key);
-  take(AttentionFields::kValue, options.value_size, projections.value);
+  take(AttentionFields::kQuery, options.heads, options.head_size, projections.query);
+  take(AttentionFields::kKey, options.num_key_heads(), options.head_size, projections.key);
+  take(AttentionFields::kValue, options.num_key_heads(), options.value_size, projections.value);
   return projections;
 }
 
-at::Tensor MultiHeadAttention::average(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
-                                       const at::Tensor& value_SHV, Pass& pass,
+at::Tensor MultiHeadAttention::average(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SGK,
+                                       const at::Tensor& value_SGV, Pass& pass,
                                        const std::optional<Score>& bias) const {
   if (const AttentionRecorder::Callback* record = AttentionRecorder::current()) {
-    (*record)(relation, weights(relation, query_DHK, key_SHK, bias));
+    (*record)(relation, weights(relation, query_DHK, key_SGK, bias));
   }
   if (options.score == ScoreKind::kAdditive) {
-    const at::Tensor weight_EH = additive_weights(*this, relation, query_DHK, key_SHK);
-    return aggregate(relation, pass.dropout(weight_EH, options.dropout), value_SHV);
+    const at::Tensor weight_EH = additive_weights(*this, relation, query_DHK, key_SGK);
+    return aggregate(relation, pass.dropout(weight_EH, options.dropout), value_SGV);
   }
   AttentionOptions attention = score_options(options.clamp, bias);
   pass.set_dropout(options.dropout, attention);
-  return attend(relation, query_DHK, key_SHK, value_SHV, attention);
+  return attend(relation, query_DHK, key_SGK, value_SGV, attention);
 }
 
 at::Tensor MultiHeadAttention::average_self(const SelfEdges& edges, const at::Tensor& x_NI, Pass& pass) const {
@@ -140,11 +145,11 @@ at::Tensor MultiHeadAttention::operator()(const Relation& relation, const at::Te
   return get_o(average(relation, destination.query, source.key, source.value, pass));
 }
 
-at::Tensor MultiHeadAttention::weights(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
+at::Tensor MultiHeadAttention::weights(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SGK,
                                        const std::optional<Score>& bias) const {
   return options.score == ScoreKind::kAdditive
-             ? additive_weights(*this, relation, query_DHK, key_SHK)
-             : attention_weights(relation, query_DHK, key_SHK, score_options(options.clamp, bias));
+             ? additive_weights(*this, relation, query_DHK, key_SGK)
+             : attention_weights(relation, query_DHK, key_SGK, score_options(options.clamp, bias));
 }
 
 at::Tensor self_attention(const Relation& relation, const at::Tensor& x_NI) {

@@ -16,7 +16,7 @@
 #include "edgewise/options/layer_options.h"
 
 // Shapes: N = nodes, D = destinations, S = sources, E = edges, I = input size, H = heads, K = head size, V = size of a
-// head's value, O = output size.
+// head's value, O = output size, G = heads of keys and values.
 namespace edgewise {
 
 /// Records attention weights: during its lifetime, every MultiHeadAttention that runs on the recorder's thread calls
@@ -53,10 +53,12 @@ constexpr bool contains(AttentionFields fields, AttentionFields field) { return 
 /// Result of MultiHeadAttention::get; a field that was not selected is undefined.
 struct Projections {
   at::Tensor query;  // [N, H, K]
-  at::Tensor key;    // [N, H, K]
-  at::Tensor value;  // [N, H, V]
+  at::Tensor key;    // [N, G, K]
+  at::Tensor value;  // [N, G, V]
 
-  /// Returns the defined fields as node columns "q", "k" and "v".
+  std::int64_t group_size = 1;  // H / G, the heads that share a head of keys and values
+
+  /// Returns the defined fields as node columns "q", "k" and "v", with keys and values for each head.
   Columns columns() const;
 };
 
@@ -84,6 +86,7 @@ Projections rotate(Projections projections, const PositionRows& rotation);
 struct MultiHeadAttentionOptions {
   std::int64_t input_size = 512;
   std::int64_t heads = 8;
+  std::int64_t key_heads = 0;  // G, heads of keys and values, a divisor of heads; 0: heads
   std::int64_t head_size = 64;
   std::int64_t value_size = 64;
   std::int64_t output_size = 512;
@@ -95,19 +98,22 @@ struct MultiHeadAttentionOptions {
   /// Sets input and output to `size`, heads to size / heads. Throws Error unless `heads` divides `size`.
   static MultiHeadAttentionOptions even(std::int64_t size, std::int64_t heads);
   static MultiHeadAttentionOptions from_layer(const LayerOptions& layer);
+
+  std::int64_t num_key_heads() const { return key_heads == 0 ? heads : key_heads; }
 };
 
 /// Multi-head attention (Vaswani et al. 2017, section 3.2.2). For each destination d,
 ///
 ///     out[d] = output(concatenation over heads of: sum over the edges (s, d) of weight[s, d] * value[s])
 ///
-/// where weight is the softmax of the scores of the edges into d. operator() computes the whole layer. Its parts are
+/// where weight is the softmax of the scores of the edges into d. H / G heads share a head of keys and values (Ainslie
+/// et al. 2023): head h has number h / (H / G). operator() computes the whole layer. Its parts are
 /// `get`, then `average` or message passing (message_attention.h), then `get_o`; the names are the graph tutorial's.
 struct MultiHeadAttention {
   MultiHeadAttentionOptions options;
   Linear query;             // I to H · K
-  Linear key;               // I to H · K
-  Linear value;             // I to H · V
+  Linear key;               // I to G · K
+  Linear value;             // I to G · V
   Linear output;            // H · V to O
   at::Tensor score_vector;  // [H, K]; undefined unless scores are additive
 
@@ -119,8 +125,8 @@ struct MultiHeadAttention {
 
   /// Averages the values at each destination by attention weight: [D, H, V]. A destination without edges gets zeros.
   /// `bias` is added to scores, which must be dot products.
-  at::Tensor average(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
-                     const at::Tensor& value_SHV, Pass& pass, const std::optional<Score>& bias = {}) const;
+  at::Tensor average(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SGK,
+                     const at::Tensor& value_SGV, Pass& pass, const std::optional<Score>& bias = {}) const;
 
   /// Projects states, and averages along the edges of self-attention: [N, H, V].
   at::Tensor average_self(const SelfEdges& edges, const at::Tensor& x_NI, Pass& pass) const;
@@ -133,7 +139,7 @@ struct MultiHeadAttention {
                         Pass& pass) const;
 
   /// Returns the attention weights before dropout: [E, H].
-  at::Tensor weights(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
+  at::Tensor weights(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SGK,
                      const std::optional<Score>& bias = {}) const;
 
   template <typename Self, typename Visitor>

@@ -201,7 +201,7 @@ void check_attend(const Relation& relation, const at::Tensor& query_DHK, const a
   check_floating_point("attend", "value", value_SHV);
   check_same_type("attend", "value", value_SHV, "query", query_DHK);
   check_query_and_key("attend", relation, query_DHK, key_SHK, options);
-  check_value("attend", relation, query_DHK, value_SHV, options);
+  check_value("attend", relation, key_SHK, value_SHV, options);
 }
 
 HeadSizes sizes_of(const at::Tensor& query_DHK, const at::Tensor& value_SHV) {
@@ -213,10 +213,11 @@ bool attends_by_definition(const Relation& relation, const at::Tensor& query_DHK
   return backend_of(query_DHK, has_gpu_kernel) == Backend::kDefinition;
 }
 
-/// GPUs have no kernels with score functions, nor with vectors of edges.
+/// GPUs have no kernels with score functions, nor with vectors of edges or fewer heads of keys and values.
 bool attends_by_definition(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& value_SHV,
                            const AttentionOptions& options) {
-  const bool needs_cpu = options.score || options.edge_key.defined() || options.edge_value.defined();
+  const bool has_groups = value_SHV.size(1) != query_DHK.size(1);
+  const bool needs_cpu = options.score || options.edge_key.defined() || options.edge_value.defined() || has_groups;
   return needs_cpu ? backend_of(query_DHK, /*has_gpu_kernel=*/false) == Backend::kDefinition
                    : attends_by_definition(relation, query_DHK, value_SHV);
 }
@@ -250,6 +251,7 @@ at::Tensor attend(std::span<const Relation> relation_H, const at::Tensor& query_
   check_relations(relation_H, query_DHK, options);
   check(!relation_H.empty(), "attend: relation_H is empty, needs a relation per head");
   check_attend(relation_H[0], query_DHK, key_SHK, value_SHV, options);
+  check_same_heads("attend", "key", key_SHK, "query", query_DHK);
   if (attends_by_definition(relation_H[0], query_DHK, value_SHV, options)) {
     return attend_heads_plain(relation_H, query_DHK, key_SHK, value_SHV, options);
   }

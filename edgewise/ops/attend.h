@@ -16,7 +16,11 @@
 // and give the same bits on any number of threads; what fits no kernel, the definition in plain ATen computes. Each
 // function throws Error, whose text begins with its name, for arguments that do not fit.
 //
-// Shapes: D = destination nodes, S = source nodes, E = edges, H = heads, K = head size, V = size of a head's value.
+// Keys and values may have fewer heads than queries, G: head h reads their head h / (H / G), which is not copied
+// (Ainslie et al. 2023). GPUs have no kernel for fewer heads and compute the definition.
+//
+// Shapes: D = destination nodes, S = source nodes, E = edges, H = heads, K = head size, V = size of a head's value. A
+// tensor with H in its name may have G heads if it is one of keys or values.
 namespace edgewise {
 
 struct AttentionOptions {
@@ -69,7 +73,7 @@ at::Tensor attend(const Relation& relation, const at::Tensor& query_DHK, const a
 
 /// Attends with one relation per head; all relations have the same numbers of sources and destinations. The output of
 /// head h has the same bits as that of attend(relation_H[h], …), with dropout too. The tensors of edges in the options
-/// must be undefined, because the heads have different edges.
+/// must be undefined, because the heads have different edges, and keys and values have as many heads as queries.
 at::Tensor attend(std::span<const Relation> relation_H, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
                   const at::Tensor& value_SHV, const AttentionOptions& options = {});
 

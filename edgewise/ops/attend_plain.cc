@@ -14,10 +14,15 @@
 namespace edgewise {
 namespace {
 
+/// Returns keys or values for each of `num_heads` heads.
+at::Tensor repeat_heads(const at::Tensor& x_SHK, std::int64_t num_heads) {
+  return x_SHK.size(1) == num_heads ? x_SHK : x_SHK.repeat_interleave(num_heads / x_SHK.size(1), 1);
+}
+
 at::Tensor compute_scores(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
                           const AttentionOptions& options) {
   const EdgeIndexTensors& edges = edge_index_tensors(relation, query_DHK.device());
-  at::Tensor key_EHK = key_SHK.index_select(0, edges.source_E);
+  at::Tensor key_EHK = repeat_heads(key_SHK, query_DHK.size(1)).index_select(0, edges.source_E);
   if (options.edge_key.defined()) key_EHK = key_EHK + options.edge_key.to(key_EHK.scalar_type());
   const at::Tensor product_EHK = query_DHK.index_select(0, edges.destination_E) * key_EHK;
   at::Tensor score_EH = product_EHK.sum(-1) * scale_or_default(options, query_DHK);
@@ -35,8 +40,8 @@ at::Tensor compute_weights(const Relation& relation, const at::Tensor& query_DHK
 
 /// Attends with the heads of the tensors; `is_kept_EH` is undefined without dropout.
 at::Tensor attend_over_edges(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
-                             const at::Tensor& value_SHV, const AttentionOptions& options,
-                             const at::Tensor& is_kept_EH) {
+                             const at::Tensor& value, const AttentionOptions& options, const at::Tensor& is_kept_EH) {
+  const at::Tensor value_SHV = repeat_heads(value, query_DHK.size(1));
   at::Tensor weight_EH = compute_weights(relation, query_DHK, key_SHK, options);
   if (is_kept_EH.defined()) {
     weight_EH = keep_elements(weight_EH, is_kept_EH, dropout_rule(options.dropout, options.dropout_key));
@@ -61,7 +66,7 @@ at::Tensor kept_edges_of(const Relation& relation, std::int64_t num_heads, const
 at::Tensor attend_plain(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
                         const at::Tensor& value_SHV, const AttentionOptions& options) {
   check_query_and_key("attend_plain", relation, query_DHK, key_SHK, options);
-  check_value("attend_plain", relation, query_DHK, value_SHV, options);
+  check_value("attend_plain", relation, key_SHK, value_SHV, options);
   return attend_over_edges(relation, query_DHK, key_SHK, value_SHV, options,
                            kept_edges_of(relation, query_DHK.size(1), options, query_DHK.device()));
 }

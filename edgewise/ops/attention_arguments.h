@@ -93,6 +93,7 @@ kernels::AttentionForward<T> kernel_arguments(const AttentionCall& attention, co
       .score = score ? &*score : nullptr,
       .edge_key = data_or_null<T>(tensors.edge_key_EHK),
       .edge_value = data_or_null<T>(tensors.edge_value_EHV),
+      .num_key_heads = tensors.key_SHK.size(1),
   };
 }
 

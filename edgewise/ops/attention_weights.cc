@@ -28,7 +28,7 @@ void clear_clamped_gradients(const AttentionCall& attention, const AttentionTens
 }
 
 /// Inputs: query_DHK, key_SHK, edge_bias_EH, edge_key_EHK, columns of the score function. There is no backward with a
-/// score function or keys of edges.
+/// score function, keys of edges, or fewer heads of keys.
 class ComputeWeights : public Operation {
  public:
   explicit ComputeWeights(AttentionCall attention) : attention_(std::move(attention)) {}
@@ -148,7 +148,8 @@ at::Tensor attention_weights(const Relation& relation, const at::Tensor& query_D
   AttentionCall attention = make_attention_call({relation}, query_DHK, options);
   Tensors inputs = {query_DHK, key_SHK, options.edge_bias, options.edge_key};
   for (at::Tensor& column : bind_score_of(attention, query_DHK, options)) inputs.push_back(std::move(column));
-  if (options.edge_key.defined() && needs_gradients(inputs)) {
+  const bool has_groups = key_SHK.size(1) != query_DHK.size(1);
+  if ((options.edge_key.defined() || has_groups) && needs_gradients(inputs)) {
     return attention_weights_plain(relation, query_DHK, key_SHK, options);
   }
   if (options.score && needs_gradients(inputs)) return differentiable_weights(relation, query_DHK, key_SHK, options);

@@ -145,17 +145,20 @@ void check_query_and_key(std::string_view function, const Relation& relation, co
   check_dimensions(function, "key", key_SHK, 3, "sources, heads, head size");
   check_rows(function, "query", query_DHK, relation.num_destinations(), "destination");
   check_rows(function, "key", key_SHK, relation.num_sources(), "source");
-  check_same_heads(function, "key", key_SHK, "query", query_DHK);
+  const std::int64_t heads = query_DHK.size(1);
+  const std::int64_t key_heads = key_SHK.size(1);
+  check(key_heads == heads || (key_heads > 0 && heads % key_heads == 0),
+        "{}: key has {} heads but query has {}, needs as many, or a divisor", function, key_heads, heads);
   check_same_head_size(function, "key", key_SHK, "query", query_DHK);
   check(query_DHK.size(2) > 0, "{}: query is {}, needs a head size of at least 1", function, shape_text(query_DHK));
   check_options(function, relation, query_DHK, options);
 }
 
-void check_value(std::string_view function, const Relation& relation, const at::Tensor& query_DHK,
+void check_value(std::string_view function, const Relation& relation, const at::Tensor& key_SHK,
                  const at::Tensor& value_SHV, const AttentionOptions& options) {
   check_dimensions(function, "value", value_SHV, 3, "sources, heads, size of a head's value");
   check_rows(function, "value", value_SHV, relation.num_sources(), "source");
-  check_same_heads(function, "value", value_SHV, "query", query_DHK);
+  check_same_heads(function, "value", value_SHV, "key", key_SHK);
   if (options.edge_value.defined())
     check_same_head_size(function, "edge_value", options.edge_value, "value", value_SHV);
 }

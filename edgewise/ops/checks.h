@@ -65,7 +65,7 @@ void check_differentiated_once(std::string_view function);
 /// Check for attention that the shapes fit the relation and each other, and that the options are in range.
 void check_query_and_key(std::string_view function, const Relation& relation, const at::Tensor& query_DHK,
                          const at::Tensor& key_SHK, const AttentionOptions& options);
-void check_value(std::string_view function, const Relation& relation, const at::Tensor& query_DHK,
+void check_value(std::string_view function, const Relation& relation, const at::Tensor& key_SHK,
                  const at::Tensor& value_SHV, const AttentionOptions& options);
 
 /// Returns options.scale, or 1 / sqrt(K) if it is unset.

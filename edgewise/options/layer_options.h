@@ -140,6 +140,7 @@ struct DropoutRates {
 struct LayerOptions {
   std::int64_t size = 512;
   std::int64_t heads = 8;
+  std::int64_t key_value_heads = 0;
   std::int64_t feed_forward = 2048;
   NormPlacement norm_placement = NormPlacement::kPre;
   NormKind norm = NormKind::kLayerNorm;
@@ -153,6 +154,12 @@ struct LayerOptions {
   bool feed_forward_bias = true;
   DropoutRates dropout;
 
+  std::int64_t head_size() const { return size / heads; }
+
+  /// Returns the number of heads of keys and values, and the size of all of them together.
+  std::int64_t num_key_value_heads() const { return key_value_heads == 0 ? heads : key_value_heads; }
+  std::int64_t key_value_size() const { return num_key_value_heads() * head_size(); }
+
   /// Returns whether norms have a bias vector.
   bool has_norm_bias() const { return norm_bias && norm != NormKind::kRmsNorm; }
 
@@ -160,6 +167,10 @@ struct LayerOptions {
     field("size", self.size, "size of a state vector (model dimension); a multiple of heads",
           at_least(1).at_most(65536));
     field("heads", self.heads, "number of heads of each attention layer", at_least(1).at_most(65536));
+    field("key_value_heads", self.key_value_heads,
+          "number of heads of keys and values in each attention layer, which divides heads: heads / key_value_heads "
+          "heads of queries share a head of keys and values; 0: as many as heads",
+          at_least(0).at_most(65536));
     field("feed_forward", self.feed_forward, "inner size of feed-forward layers", at_least(1).at_most(262144));
     field("norm_placement", self.norm_placement,
           "place of the norms: pre (before each sublayer) or post (after the residual sum)");

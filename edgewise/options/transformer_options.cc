@@ -87,6 +87,12 @@ void check_layer_options(const TransformerOptions& options, std::string_view cal
   check_ranges(options, caller, prefix);
   check(options.size % options.heads == 0, "{}: {}heads is {}, needs a divisor of {}size {}", caller, prefix,
         options.heads, prefix, options.size);
+  const std::int64_t key_value_heads = options.key_value_heads;
+  check(key_value_heads == 0 || options.heads % key_value_heads == 0,
+        "{}: {}key_value_heads is {}, needs a divisor of {}heads {}, or 0 for as many", caller, prefix, key_value_heads,
+        prefix, options.heads);
+  check(options.num_key_value_heads() == options.heads || options.score == ScoreKind::kDot,
+        "{}: {}key_value_heads is {}, needs {}score=dot", caller, prefix, key_value_heads, prefix);
   check(options.size > 1 || options.norm != NormKind::kStdNorm,
         "{}: {}norm is std_norm, needs a {}size above 1, because std_norm divides by size - 1", caller, prefix, prefix);
   check(options.size >= smallest_position_size(options.positions),

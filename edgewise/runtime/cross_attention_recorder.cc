@@ -8,7 +8,7 @@
 namespace edgewise {
 
 CrossAttentionRecorder::CrossAttentionRecorder(const CrossHeads& heads, const HeadLayout& layout, std::int64_t layers)
-    : heads_(heads), num_heads_(layout.num_heads), stride_(layout.padded_heads) {
+    : heads_(heads), num_heads_(layout.num_heads), group_size_(layout.group_size), stride_(layout.padded_heads) {
   check(heads.layer >= -1 && heads.layer < layers,
         "RuntimeModel: attention's layer is {}, needs a number from -1 to {}", heads.layer, layers - 1);
   check(heads.head >= -1 && heads.head < num_heads_,
@@ -17,24 +17,43 @@ CrossAttentionRecorder::CrossAttentionRecorder(const CrossHeads& heads, const He
 }
 
 void CrossAttentionRecorder::begin(std::span<const kernels::SourceRange> ranges) {
-  std::int64_t edges = 0;
-  for (const kernels::SourceRange& range : ranges) edges += range.count;
-  weights_.resize(static_cast<std::size_t>(edges * stride_));
+  counts_.clear();
+  for (const kernels::SourceRange& range : ranges) counts_.push_back(range.count);
+  const std::int64_t edges = std::accumulate(counts_.begin(), counts_.end(), std::int64_t{0});
+  weights_.resize(static_cast<std::size_t>(edges * group_size_ * stride_));
   row_weights_.clear();
   float* next = weights_.data();
-  for (const kernels::SourceRange& range : ranges) {
-    row_weights_.push_back(next);
-    next += range.count * stride_;
+  for (const std::int64_t count : counts_) {
+    for (std::int64_t i = 0; i < group_size_; ++i) {
+      row_weights_.push_back(next);
+      next += count * stride_;
+    }
   }
+}
+
+std::vector<float*> CrossAttentionRecorder::weights_of(std::span<const NodeIndex> nodes) const {
+  std::vector<float*> weights;
+  for (const NodeIndex node : nodes) {
+    const auto rows = std::span(row_weights_).subspan(static_cast<std::size_t>(node * group_size_), group_size_);
+    weights.insert(weights.end(), rows.begin(), rows.end());
+  }
+  return weights;
 }
 
 void CrossAttentionRecorder::write(StepResult& result) const {
   const std::int64_t begin = heads_.head < 0 ? 0 : heads_.head;
   const std::int64_t end = heads_.head < 0 ? num_heads_ : begin + 1;
   result.attention.clear();
-  for (std::size_t edge = 0; edge < weights_.size(); edge += static_cast<std::size_t>(stride_)) {
-    const float* heads = weights_.data() + edge;
-    result.attention.push_back(std::accumulate(heads + begin, heads + end, 0.0f) / static_cast<float>(end - begin));
+  const float* weights = weights_.data();
+  for (const std::int64_t count : counts_) {
+    for (std::int64_t edge = 0; edge < count; ++edge) {
+      float sum = 0.0f;
+      for (std::int64_t head = begin; head < end; ++head) {
+        sum += weights[(head % group_size_ * count + edge) * stride_ + head / group_size_];
+      }
+      result.attention.push_back(sum / static_cast<float>(end - begin));
+    }
+    weights += group_size_ * count * stride_;
   }
 }
 

@@ -19,14 +19,18 @@ class CrossAttentionRecorder {
 
   std::int64_t layer() const { return heads_.layer; }
 
-  /// Allocates memory for the weights of rows that attend to `ranges`.
+  /// Allocates memory for the weights of nodes that attend to `ranges`.
   void begin(std::span<const kernels::SourceRange> ranges);
 
-  /// Returns the addresses for each row's weights, for kernels::NodeAttention::weights.
+  /// Returns the addresses of each node's weights, for kernels::NodeAttention::weights.
   std::span<float* const> row_weights() const { return row_weights_; }
+  std::vector<float*> weights_of(std::span<const NodeIndex> nodes) const;
 
-  /// Replaces all weights by [edges, padded heads].
-  void assign(std::span<const float> weights) { weights_.assign(weights.begin(), weights.end()); }
+  /// Replaces all weights by [edges, padded heads], for a layout without groups.
+  void assign(std::span<const float> weights) {
+    weights_.assign(weights.begin(), weights.end());
+    counts_ = {std::ssize(weights) / stride_};
+  }
 
   /// Writes the selected head's weights, or the mean over all heads, to `result.attention`.
   void write(StepResult& result) const;
@@ -34,9 +38,11 @@ class CrossAttentionRecorder {
  private:
   CrossHeads heads_;
   std::int64_t num_heads_;
+  std::int64_t group_size_;
   std::int64_t stride_;
-  std::vector<float> weights_;  // [edges, padded heads]
-  std::vector<float*> row_weights_;
+  std::vector<std::int64_t> counts_;  // [nodes], each node's edges
+  std::vector<float> weights_;        // [group size, edges, padded heads] of each node, node by node
+  std::vector<float*> row_weights_;   // [nodes, group size]
 };
 
 }  // namespace edgewise

@@ -105,7 +105,7 @@ UniversalLayer<T, E>::UniversalLayer(const Weights<T>& weights, const StackParam
       layer_(stack.layers.front()),
       max_steps_(max_steps),
       step_offset_(step_offset),
-      width_(weights.heads.width()),
+      heads_(weights.heads),
       rows_(weights.options, weights.heads),
       halted_rows_(weights.options, weights.heads),
       halting_(weights.options, stack.halting, max_steps) {}
@@ -125,13 +125,14 @@ float* UniversalLayer<T, E>::begin(std::span<const std::int64_t> positions, std:
 template <typename T, typename E>
 void UniversalLayer<T, E>::write_keys_and_values(std::span<E* const> entries, std::int64_t step,
                                                  const float* projected) const {
-  write_entries<E>(entries, entry_offset(step), 2 * width_, projected + width_, 3 * width_);
+  write_entries<E>(entries, entry_offset(step), 2 * heads_.width(), projected + heads_.query_width(),
+                   heads_.projected_width());
 }
 
 template <typename T, typename E>
 void UniversalLayer<T, E>::write_filter_input(std::span<E* const> entries, std::int64_t step,
                                               const float* normed) const {
-  write_entries<E>(entries, entry_offset(step) + 2 * width_, options_.size, normed, options_.size);
+  write_entries<E>(entries, entry_offset(step) + 2 * heads_.width(), options_.size, normed, options_.size);
 }
 
 /// Returns the entries in `ranges` whose rows are active in this step, and makes `ranges` refer to the returned list.
@@ -167,7 +168,7 @@ void UniversalLayer<T, E>::self_attend(const NormParameters& next_sublayer_norm)
                                          .sources = sources.data(),
                                          .key_offset = offset,
                                          .query = projected,
-                                         .query_stride = 3 * width_},
+                                         .query_stride = heads_.projected_width()},
                rows_.pre_norm(next_sublayer_norm));
 }
 
@@ -187,7 +188,7 @@ void UniversalLayer<T, E>::convolve() {
   for (const NodeIndex row : halting_.active()) {
     const SourceRange& range = attended_->ranges[static_cast<std::size_t>(row)];
     convolve_depthwise(stack_.convolution, options_.size, range, range.begin + halting_.position(row),
-                       attended_->entries.data(), entry_offset(halting_.step()) + 2 * width_, out);
+                       attended_->entries.data(), entry_offset(halting_.step()) + 2 * heads_.width(), out);
     out += options_.size;
   }
   rows_.set_input(convolved);

@@ -116,7 +116,7 @@ class UniversalLayer {
   const LayerParameters<T>& layer_;
   std::int64_t max_steps_;
   std::int64_t step_offset_;
-  std::int64_t width_;
+  const HeadLayout& heads_;
   SublayerRunner<T> rows_;
   SublayerRunner<T> halted_rows_;  // the rows that halt in this step
   HaltingRows halting_;

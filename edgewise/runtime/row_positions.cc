@@ -16,9 +16,11 @@ constexpr std::int64_t kMaxKnownRotations = 1 << 16;
 template <class Number>
 void append_heads(const HeadLayout& heads, Number number, std::vector<float>& to) {
   const std::int64_t lanes = kernels::score_bias_lanes(heads.padded_heads);
-  for (std::int64_t lane = 0; lane < lanes; ++lane) {
-    const std::int64_t head = lane % heads.padded_heads;
-    to.push_back(head < heads.num_heads ? number(head) : 0.0f);
+  for (std::int64_t place = 0; place < heads.group_size; ++place) {
+    for (std::int64_t lane = 0; lane < lanes; ++lane) {
+      const std::int64_t key_head = lane % heads.padded_heads;
+      to.push_back(key_head < heads.num_key_heads() ? number(key_head * heads.group_size + place) : 0.0f);
+    }
   }
 }
 
@@ -74,9 +76,9 @@ void RowPositions::begin(std::span<const std::int64_t> positions) {
 void RowPositions::rotate(float* projected) const {
   if (!formula_) return;
   kernels::rotate_lanes({.num_rows = std::ssize(positions_),
-                         .num_parts = 2,  // query and key
+                         .num_parts = heads_.group_size + 1,  // queries and the key
                          .part_size = heads_.width(),
-                         .stride = 3 * heads_.width(),
+                         .stride = heads_.projected_width(),
                          .num_heads = heads_.padded_heads,
                          .head_size = heads_.head_size,
                          .table = rotations_.data(),

@@ -33,7 +33,7 @@ class RowPositions {
   void add_bias(kernels::NodeAttention<E>& p) const {
     if (!bias_) return;
     p.bias = &*bias_;
-    p.row_positions = positions_.data();
+    p.node_positions = positions_.data();
   }
 
  private:

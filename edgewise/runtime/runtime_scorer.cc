@@ -16,7 +16,7 @@ class RuntimeScorer : public Scorer {
  public:
   RuntimeScorer(const Weights<T>& weights, const CrossHeads& recorded_heads)
       : weights_(weights),
-        width_(weights.heads.width()),
+        heads_(weights.heads),
         embedding_(weights.options),
         encoder_positions_(weights.options, weights.heads, weights.encoder.position_bias, /*is_causal=*/false),
         decoder_positions_(weights.options, weights.heads, weights.decoder.position_bias, /*is_causal=*/true),
@@ -59,12 +59,13 @@ class RuntimeScorer : public Scorer {
     encoder_positions_.rotate(projected);
     std::vector<const float*>& entries = batch_.attended.entries;
     entries.clear();
-    for (std::int64_t row = 0; row < batch_.num_rows(); ++row) entries.push_back(projected + row * 3 * width_);
+    const std::int64_t stride = heads_.projected_width();
+    for (std::int64_t row = 0; row < batch_.num_rows(); ++row) entries.push_back(projected + row * stride);
     kernels::NodeAttention<float> arguments = {.ranges = batch_.attended.ranges.data(),
                                                .sources = entries.data(),
-                                               .key_offset = width_,
+                                               .key_offset = heads_.query_width(),
                                                .query = projected,
-                                               .query_stride = 3 * width_};
+                                               .query_stride = stride};
     encoder_positions_.add_bias(arguments);
     rows_.attend(attention, arguments, next);
   }
@@ -72,8 +73,8 @@ class RuntimeScorer : public Scorer {
   void write_cross_attention_entries() {
     for (std::size_t layer = 0; layer < weights_.decoder.layers.size(); ++layer) {
       const float* projected = rows_.project(weights_.decoder.layers[layer].cross_attention.key_value);
-      write_entries(cache_.rows(), cache_.cross_offset(static_cast<std::int64_t>(layer)), 2 * width_, projected,
-                    2 * width_);
+      write_entries(cache_.rows(), cache_.cross_offset(static_cast<std::int64_t>(layer)), 2 * heads_.width(), projected,
+                    2 * heads_.width());
     }
   }
 
@@ -92,12 +93,13 @@ class RuntimeScorer : public Scorer {
     float* projected = rows_.project(attention.query_key_value);
     decoder_positions_.rotate(projected);
     const std::int64_t offset = cache_.self_offset(static_cast<std::int64_t>(layer));
-    write_entries(cache_.rows(), offset, 2 * width_, projected + width_, 3 * width_);
+    write_entries(cache_.rows(), offset, 2 * heads_.width(), projected + heads_.query_width(),
+                  heads_.projected_width());
     kernels::NodeAttention<CacheElement<T>> arguments = {.ranges = cache_.ancestors().ranges.data(),
                                                          .sources = cache_.ancestors().entries.data(),
                                                          .key_offset = offset,
                                                          .query = projected,
-                                                         .query_stride = 3 * width_};
+                                                         .query_stride = heads_.projected_width()};
     decoder_positions_.add_bias(arguments);
     rows_.attend(attention, arguments, next);
   }
@@ -114,14 +116,14 @@ class RuntimeScorer : public Scorer {
                                                 .sources = cache_.inputs().entries.data(),
                                                 .key_offset = offset,
                                                 .query = query,
-                                                .query_stride = width_,
+                                                .query_stride = heads_.query_width(),
                                                 .weights = is_recorded ? recorder_.row_weights().data() : nullptr},
         next);
     if (is_recorded) recorder_.write(*recorded);
   }
 
   const Weights<T>& weights_;
-  std::int64_t width_;
+  const HeadLayout& heads_;
   TokenEmbedding embedding_;
   RowPositions encoder_positions_, decoder_positions_;
   SublayerRunner<T> rows_;

@@ -80,16 +80,17 @@ template <typename T>
 template <typename E>
 void SublayerRunner<T>::attend(const AttentionParameters<T>& parameters, kernels::NodeAttention<E> p,
                                const NormParameters& next) {
-  p.rows = rows_;
+  p.rows = rows_ * heads_.group_size;
+  p.group_size = heads_.group_size;
   p.num_heads = heads_.padded_heads;
   p.head_size = heads_.padded_head_size;
   p.value_offset = p.key_offset + heads_.width();
-  p.out = attended_buffer_.allocate(rows_, heads_.width());
+  p.out = attended_buffer_.allocate(rows_, heads_.query_width());
   p.scale = 1.0f / std::sqrt(static_cast<float>(heads_.head_size));
   if (options_.clamp) p.clamp = static_cast<float>(*options_.clamp);
   if (!parameters.score_vector.empty()) p.score_vector = parameters.score_vector.data();
   kernels::node_attention(p);
-  add_residual(parameters.output, convert(p.out, heads_.width()), parameters.norm, next);
+  add_residual(parameters.output, convert(p.out, heads_.query_width()), parameters.norm, next);
 }
 
 template <typename T>

@@ -98,7 +98,7 @@ class UniversalRuntimeScorer : public Scorer {
     const std::vector<NodeIndex>& active = decoder_.halting().active();
     const std::vector<SourceRange> ranges = gather<SourceRange>(cache_.inputs().ranges, active);
     std::vector<float*> weights;
-    if (records_attention) weights = gather<float*>(recorder_.row_weights(), active);
+    if (records_attention) weights = recorder_.weights_of(active);
     SublayerRunner<T>& rows = decoder_.rows();
     const std::int64_t offset = cache_.cross_offset(0);
     rows.attend(layer.cross_attention,
@@ -106,7 +106,7 @@ class UniversalRuntimeScorer : public Scorer {
                                                         .sources = cache_.inputs().entries.data(),
                                                         .key_offset = offset,
                                                         .query = rows.project(layer.cross_attention.query),
-                                                        .query_stride = width_,
+                                                        .query_stride = weights_.heads.query_width(),
                                                         .weights = records_attention ? weights.data() : nullptr},
                 rows.pre_norm(layer.feed_forward.norm));
   }

@@ -7,6 +7,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -47,7 +48,8 @@ class ParameterReader {
 ///
 ///     using Type = …;                                              // T of Weights<T>
 ///     HeadLayout heads(const LayerOptions&);
-///     std::int64_t place(std::int64_t i, const HeadLayout&);       // of element i of a row of heads
+///     std::int64_t query_place(std::int64_t i, const HeadLayout&);  // of element i of a row of queries
+///     std::int64_t key_place(std::int64_t i, const HeadLayout&);    // of element i of a row of keys or values
 ///     std::int64_t tile_size(std::int64_t vocabulary);             // columns of a tile of the output projection
 ///     LinearOf<Type> linear(const WeightRows&, std::vector<float> bias);
 ///     LinearOf<Type> output_projection(const WeightRows&, std::vector<float> bias);
@@ -61,7 +63,8 @@ class WeightPacker {
   WeightPacker(const TransformerOptions& options, const SafetensorsFile& file, const std::string& file_name,
                const StopRequest* stop, Store& store)
       : options_(options), stop_(stop), store_(store), heads_(store.heads(options)), reader_(file, file_name, stop) {
-    for (std::int64_t i = 0; i < options.size; ++i) head_places_.push_back(store.place(i, heads_));
+    for (std::int64_t i = 0; i < options.size; ++i) query_places_.push_back(store.query_place(i, heads_));
+    for (std::int64_t i = 0; i < options.key_value_size(); ++i) key_places_.push_back(store.key_place(i, heads_));
   }
 
   Weights<T> pack() {
@@ -149,22 +152,27 @@ class WeightPacker {
   }
 
   // Returns a row of heads with padding.
-  std::vector<float> pad_heads(const std::vector<float>& values) const {
-    std::vector<float> padded(static_cast<std::size_t>(heads_.width()));
-    for (std::size_t i = 0; i < values.size(); ++i) padded[static_cast<std::size_t>(head_places_[i])] = values[i];
+  static std::vector<float> pad_heads(const std::vector<float>& values, const std::vector<std::int64_t>& places,
+                                      std::int64_t width) {
+    std::vector<float> padded(static_cast<std::size_t>(width));
+    for (std::size_t i = 0; i < values.size(); ++i) padded[static_cast<std::size_t>(places[i])] = values[i];
     return padded;
   }
 
   // Reads several projections and joins them into one, whose result has the results of all of them.
-  Linear read_projections(const std::string& name, std::initializer_list<const char*> parts) {
+  Linear read_projections(const std::string& name, std::initializer_list<std::string_view> parts) {
     WeightMatrix weight;
     std::vector<float> bias;
-    for (const char* part : parts) {
-      const std::string prefix = name + "." + part;
-      weight.append(reader_.read_matrix(prefix + ".weight", options_.size, options_.size)
-                        .place_rows(head_places_, heads_.width()));
+    for (const std::string_view part : parts) {
+      const std::string prefix = name + "." + std::string(part);
+      const bool is_query = part == "query";
+      const std::vector<std::int64_t>& places = is_query ? query_places_ : key_places_;
+      const std::int64_t width = is_query ? heads_.query_width() : heads_.width();
+      weight.append(
+          reader_.read_matrix(prefix + ".weight", std::ssize(places), options_.size).place_rows(places, width));
       if (!options_.attention_bias) continue;
-      const std::vector<float> part_bias = pad_heads(reader_.read(prefix + ".bias", {options_.size}));
+      const std::vector<float> part_bias =
+          pad_heads(reader_.read(prefix + ".bias", {std::ssize(places)}), places, width);
       bias.insert(bias.end(), part_bias.begin(), part_bias.end());
     }
     return store_.linear(weight.all_rows(), std::move(bias));
@@ -172,7 +180,7 @@ class WeightPacker {
 
   Linear read_attention_output(const std::string& name) {
     const WeightMatrix weight = reader_.read_matrix(name + ".output.weight", options_.size, options_.size)
-                                    .place_columns(head_places_, heads_.width());
+                                    .place_columns(query_places_, heads_.query_width());
     std::vector<float> bias;
     if (options_.attention_bias) bias = reader_.read(name + ".output.bias", {options_.size});
     return store_.linear(weight.all_rows(), std::move(bias));
@@ -182,8 +190,8 @@ class WeightPacker {
     attention.output = read_attention_output(name);
     attention.norm = read_norm(name + "_norm");
     if (options_.score == ScoreKind::kAdditive) {
-      attention.score_vector =
-          store_.floats(pad_heads(reader_.read(name + ".score_vector", {options_.heads, heads_.head_size})));
+      attention.score_vector = store_.floats(pad_heads(
+          reader_.read(name + ".score_vector", {options_.heads, heads_.head_size}), key_places_, heads_.width()));
     }
   }
 
@@ -252,7 +260,8 @@ class WeightPacker {
   const StopRequest* stop_;
   Store& store_;
   HeadLayout heads_;
-  std::vector<std::int64_t> head_places_;  // [M], the index of each element of a row of heads in a row with padding
+  // The index of each element of a row of queries [M], or of keys or values, in a row with padding.
+  std::vector<std::int64_t> query_places_, key_places_;
   ParameterReader reader_;
 };
 

@@ -25,9 +25,15 @@ struct PackedStore {
 
   static HeadLayout heads(const LayerOptions& options) { return make_head_layout(options); }
 
-  /// Element k of a head has index head * head_size + k in the model, and k * padded_heads + head in packed weights.
-  static std::int64_t place(std::int64_t i, const HeadLayout& heads) {
+  /// Element k of a head has index head * head_size + k in the model, and k * padded_heads + head in packed weights,
+  /// where `head` is that of keys.
+  static std::int64_t key_place(std::int64_t i, const HeadLayout& heads) {
     return i % heads.head_size * heads.padded_heads + i / heads.head_size;
+  }
+  static std::int64_t query_place(std::int64_t i, const HeadLayout& heads) {
+    const std::int64_t head = i / heads.head_size;
+    const std::int64_t key_element = head / heads.group_size * heads.head_size + i % heads.head_size;
+    return head % heads.group_size * heads.width() + key_place(key_element, heads);
   }
 
   static std::int64_t tile_size(std::int64_t vocabulary) { return std::min(kTileSize, vocabulary); }
@@ -45,9 +51,10 @@ struct PackedStore {
 
 HeadLayout make_head_layout(const LayerOptions& options) {
   const std::int64_t head_size = options.size / options.heads;
-  const auto heads = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(options.heads)));
+  const std::int64_t key_heads = options.num_key_value_heads();
+  const auto heads = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(key_heads)));
   const std::int64_t step = std::max<std::int64_t>(1, kVectorSize / heads);
-  return {options.heads, head_size, heads, (head_size + step - 1) / step * step};
+  return {options.heads, head_size, heads, (head_size + step - 1) / step * step, options.heads / key_heads};
 }
 
 template <typename T>

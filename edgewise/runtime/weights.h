@@ -11,19 +11,24 @@
 #include "edgewise/options/transformer_options.h"
 #include "edgewise/runtime/packed_linear.h"
 
-// The parameters of a Transformer. Shapes: M = size of a state, W = HeadLayout::width(), F = inner size of
-// feed-forward.
+// The parameters of a Transformer. Shapes: M = size of a state, W = HeadLayout::width(), Q = HeadLayout::query_width(),
+// F = inner size of feed-forward.
 namespace edgewise {
 
-/// The layout of heads in a row of queries, keys or values: padded with zeros to the sizes that
-/// kernels/attention/node_attention.h requires, or on a GPU as the model has them.
+/// The layout of heads in a row of keys or values: padded with zeros to the sizes that
+/// kernels/attention/node_attention.h requires, or on a GPU as the model has them. A row of queries has `group_size`
+/// such rows, one after the other: row g has the heads that are number g of those that share a head of keys.
 struct HeadLayout {
-  std::int64_t num_heads;         // heads of the model
+  std::int64_t num_heads;         // heads of queries
   std::int64_t head_size;         // elements of a head of the model
-  std::int64_t padded_heads;      // a power of two
+  std::int64_t padded_heads;      // heads of keys, and zeros up to a power of two
   std::int64_t padded_head_size;  // makes width() a multiple of 16
+  std::int64_t group_size = 1;    // heads of queries that share a head of keys
 
-  std::int64_t width() const { return padded_heads * padded_head_size; }
+  std::int64_t num_key_heads() const { return num_heads / group_size; }
+  std::int64_t width() const { return padded_heads * padded_head_size; }  // elements of a key, or of a value
+  std::int64_t query_width() const { return group_size * width(); }
+  std::int64_t projected_width() const { return query_width() + 2 * width(); }  // query, key and value
 };
 
 HeadLayout make_head_layout(const LayerOptions& options);
@@ -46,10 +51,10 @@ using FloatsOf = typename ParameterTypes<T>::Floats;
 
 template <typename T>
 struct AttentionParameters {
-  LinearOf<T> query_key_value;  // M to 3 W, self-attention only
-  LinearOf<T> query;            // M to W, cross-attention only
+  LinearOf<T> query_key_value;  // M to Q + 2 W, self-attention only
+  LinearOf<T> query;            // M to Q, cross-attention only
   LinearOf<T> key_value;        // M to 2 W, cross-attention only
-  LinearOf<T> output;           // W to M
+  LinearOf<T> output;           // Q to M
   FloatsOf<T> score_vector;     // [W], additive scores only
   NormOf<T> norm;
 };

@@ -201,6 +201,7 @@ TEST_F(LearnedModelTest, OptionsThatTheOtherSystemLacksAreRefusedByName) {
       {[](Experiment& e) { e.model.feed_forward_bias = false; }, "model.feed_forward_bias is false, needs true"},
       {[](Experiment& e) { e.model.output_bias = false; }, "model.output_bias is false, needs true"},
       {[](Experiment& e) { e.model.feed_forward_gate = true; }, "model.feed_forward_gate is true, needs false"},
+      {[](Experiment& e) { e.model.key_value_heads = 1; }, "model.key_value_heads is 1, needs 0"},
       {[](Experiment& e) { e.model.positions = PositionKind::kRotary; },
        "model.positions is rotary, needs position vectors"},
       {[](Experiment& e) { e.model.activation = Activation::kGeluTanh; },

@@ -48,6 +48,7 @@ const std::vector<std::string> kBase = {
 const std::map<std::string, std::vector<std::string>> kNumbers = {
     {"model.kind", {"transformer", "universal"}},
     {"model.heads", {"2", "3"}},
+    {"model.key_value_heads", {"0", "1"}},
     {"model.clamp", {"none", "0.5"}},
     {"model.dropout.embedding", {"0.1", "0.0"}},
     {"model.dropout.residual", {"0.1", "0.0"}},

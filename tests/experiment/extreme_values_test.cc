@@ -56,6 +56,7 @@ std::vector<std::string> context_of(const std::string& path) {
       {"train.weight_decay", {"train.schedule=constant", "train.learning_rate=1"}},
       {"batch.positions_below", {"batch.positions=spread"}},
       {"model.max_positions", {"model.positions=learned"}},
+      {"model.key_value_heads", {"model.size=65536", "model.heads=65536"}},
       {"model.rotary_base", {"model.positions=rotary"}},
       {"model.t5_buckets", {"model.positions=t5", "model.t5_distance=3000"}},
       {"model.t5_distance", {"model.positions=t5", "model.t5_buckets=4"}},

@@ -104,6 +104,7 @@ const std::vector<OptionRow>& option_rows() {
       {"model.decoder_layers", "1", letters},
       {"model.size", "12", letters},
       {"model.heads", "4", letters},
+      {"model.key_value_heads", "1", letters},
       {"model.feed_forward", "6", letters},
       {"model.norm_placement", "post", letters},
       {"model.norm", "std_norm", letters},

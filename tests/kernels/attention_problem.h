@@ -24,6 +24,9 @@ struct AttentionSizes {
   std::int64_t num_heads;
   std::int64_t head_size;
   std::int64_t value_size;
+  std::int64_t num_key_heads = 0;  // 0: num_heads
+
+  std::int64_t key_heads() const { return num_key_heads == 0 ? num_heads : num_key_heads; }
 };
 
 /// The results of attention and its gradients. AttentionProblem first fills these vectors with NaN, so that a
@@ -43,7 +46,7 @@ class AttentionProblem {
   AttentionProblem(Relation relation, AttentionSizes sizes, AttentionCase options)
       : relation_(std::move(relation)), sizes_(sizes), case_(std::move(options)) {
     const std::int64_t rows = relation_.num_destinations() * sizes.num_heads;
-    const std::int64_t sources = relation_.num_sources() * sizes.num_heads;
+    const std::int64_t sources = relation_.num_sources() * sizes.key_heads();
     query_ = normal<T>(rows * sizes.head_size);
     key_ = normal<T>(sources * sizes.head_size);
     value_ = normal<T>(sources * sizes.value_size);
@@ -68,14 +71,14 @@ class AttentionProblem {
     AttentionProblem result = *this;
     const std::int64_t rows = relation.num_destinations();
     const std::int64_t sources = relation.num_sources();
-    auto select = [&](std::vector<T>& values, std::int64_t first, std::int64_t count, std::int64_t size) {
-      const auto begin = values.begin() + first * sizes_.num_heads * size;
-      values = std::vector<T>(begin, begin + count * sizes_.num_heads * size);
+    auto select = [](std::vector<T>& values, std::int64_t first, std::int64_t count, std::int64_t size) {
+      const auto begin = values.begin() + first * size;
+      values = std::vector<T>(begin, begin + count * size);
     };
-    select(result.query_, first_destination, rows, sizes_.head_size);
-    select(result.grad_out_, first_destination, rows, sizes_.value_size);
-    select(result.key_, first_source, sources, sizes_.head_size);
-    select(result.value_, first_source, sources, sizes_.value_size);
+    select(result.query_, first_destination, rows, sizes_.num_heads * sizes_.head_size);
+    select(result.grad_out_, first_destination, rows, sizes_.num_heads * sizes_.value_size);
+    select(result.key_, first_source, sources, sizes_.key_heads() * sizes_.head_size);
+    select(result.value_, first_source, sources, sizes_.key_heads() * sizes_.value_size);
     result.relation_ = std::move(relation);
     return result;
   }
@@ -156,7 +159,8 @@ class AttentionProblem {
             .value_size = sizes_.value_size,
             .scale = static_cast<AccumulatorType<T>>(case_.scale),
             .clamp = static_cast<AccumulatorType<T>>(case_.clamp),
-            .dropout = {case_.dropout, /*seed=*/11, /*stream=*/3}};
+            .dropout = {case_.dropout, /*seed=*/11, /*stream=*/3},
+            .num_key_heads = sizes_.num_key_heads};
   }
 
   double factor(EdgeIndex edge, std::int64_t head) const {
@@ -195,12 +199,16 @@ AttentionResult<double> AttentionProblem<T>::compute_by_definition() const {
 template <typename T>
 void AttentionProblem<T>::compute_row_by_definition(std::int64_t row, std::int64_t head,
                                                     AttentionResult<double>& result) const {
-  const auto [num_heads, head_size, value_size] = sizes_;
+  const auto [num_heads, head_size, value_size, num_key_heads] = sizes_;
+  const std::int64_t key_heads = sizes_.key_heads();
+  const std::int64_t key_head = head / (num_heads / key_heads);
   const EdgeIndex begin = relation_.row_begin()[row];
   const std::int64_t count = relation_.row_size(row);
   const std::int64_t at_row = row * num_heads + head;
   auto at_edge = [&](std::int64_t i) { return (begin + i) * num_heads + head; };
-  auto at_source = [&](std::int64_t i) { return relation_.view().source(row, begin + i) * num_heads + head; };
+  auto at_source = [&, key_heads = key_heads](std::int64_t i) {
+    return relation_.view().source(row, begin + i) * key_heads + key_head;
+  };
 
   std::vector<double> score(count), weight(count), grad_weight(count);
   std::vector<bool> is_clamped(count);

@@ -28,6 +28,17 @@ TYPED_TEST(ReferenceAttention, MatchesTheDefinitionOnEveryRelation) {
   }
 }
 
+TYPED_TEST(ReferenceAttention, MatchesTheDefinitionWithFewerHeadsOfKeys) {
+  for (const auto& [name, relation] : large_relation_zoo()) {
+    for (const std::int64_t key_heads : {1, 2}) {
+      SCOPED_TRACE(name + ", " + std::to_string(key_heads));
+      const AttentionProblem<TypeParam> problem(relation, {6, 8, 5, key_heads}, {.name = "", .dropout = 0.3});
+
+      expect_all_near(problem.run(), problem.compute_by_definition());
+    }
+  }
+}
+
 TYPED_TEST(ReferenceAttention, MatchesTheDefinitionForEveryHeadSize) {
   for (const std::int64_t head_size : {1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 64, 65, 257}) {
     for (const std::int64_t value_size : {head_size, head_size + 1}) {

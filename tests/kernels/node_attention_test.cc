@@ -25,12 +25,12 @@ enum class Bias { kNone, kSlopes, kTable, kPositions };
 template <typename T>
 class Problem {
  public:
-  Problem(const Shape& shape, bool is_additive, Bias bias = Bias::kNone)
-      : shape_(shape), is_additive_(is_additive), bias_(bias) {
+  Problem(const Shape& shape, bool is_additive, Bias bias = Bias::kNone, std::int64_t group_size = 1)
+      : shape_(shape), is_additive_(is_additive), bias_(bias), group_size_(group_size) {
     RandomStream random(/*seed=*/4);
     const std::int64_t size = shape.num_heads * shape.head_size;
     for (std::int64_t i = 0; i < kSources * 2 * size; ++i) memory_.push_back(T(normal(random)));
-    for (std::int64_t i = 0; i < kRows * size; ++i) query_.push_back(normal(random));
+    for (std::int64_t i = 0; i < kRows * (group_size * size + kGap); ++i) query_.push_back(normal(random));
     for (std::int64_t i = 0; i < size; ++i) vector_.push_back(normal(random));
     for (const std::int64_t count : {1, 0, 2, 5, 16, 33}) {
       ranges_.push_back({static_cast<std::int64_t>(order_.size()), count});
@@ -41,7 +41,7 @@ class Problem {
     for (std::int64_t row = 0; row < kRows; ++row) row_positions_.push_back(row * 3 % 7);
     for (std::size_t i = 0; i < order_.size(); ++i) source_positions_.push_back(static_cast<std::int32_t>(i * 5 % 11));
     const std::int64_t lanes = score_bias_lanes(shape.num_heads);
-    for (std::int64_t i = 0; i < (2 * kMaxDistance + 2) * lanes; ++i) {
+    for (std::int64_t i = 0; i < (2 * kMaxDistance + 2) * group_size * lanes; ++i) {
       const std::int64_t head = i % lanes;
       biases_.push_back(head < shape.num_heads ? normal(random)
                                                : biases_[static_cast<std::size_t>(i - shape.num_heads)]);
@@ -56,19 +56,20 @@ class Problem {
   template <class Run>
   Result run(float clamp, Run&& run) const {
     const std::int64_t size = shape_.num_heads * shape_.head_size;
-    Result result = {not_written(kRows * size), {}};
+    Result result = {not_written(kRows * group_size_ * size), {}};
     std::vector<float*> weights;
-    for (const SourceRange& range : ranges_) {
-      result.weights.push_back(not_written(range.count * shape_.num_heads));
+    for (std::int64_t row = 0; row < kRows * group_size_; ++row) {
+      result.weights.push_back(
+          not_written(ranges_[static_cast<std::size_t>(row / group_size_)].count * shape_.num_heads));
     }
     for (auto& row : result.weights) weights.push_back(row.data());
     std::vector<const T*> sources;
     for (const std::int64_t source : order_) sources.push_back(memory_.data() + source * 2 * size);
     ScoreBias bias = {.slopes = biases_.data()};
     if (bias_ != Bias::kSlopes) {
-      bias = {.table = biases_.data() + score_bias_lanes(shape_.num_heads), .max_distance = kMaxDistance};
+      bias = {.table = biases_.data() + group_size_ * score_bias_lanes(shape_.num_heads), .max_distance = kMaxDistance};
     }
-    run(NodeAttention<T>{.rows = kRows,
+    run(NodeAttention<T>{.rows = kRows * group_size_,
                          .num_heads = shape_.num_heads,
                          .head_size = shape_.head_size,
                          .ranges = ranges_.data(),
@@ -76,27 +77,30 @@ class Problem {
                          .key_offset = size,
                          .value_offset = 0,
                          .query = query_.data(),
-                         .query_stride = size,
+                         .query_stride = group_size_ * size + kGap,
                          .out = result.out.data(),
                          .scale = 0.3f,
                          .clamp = clamp,
                          .score_vector = is_additive_ ? vector_.data() : nullptr,
                          .weights = weights.data(),
                          .bias = bias_ == Bias::kNone ? nullptr : &bias,
-                         .row_positions = row_positions_.data(),
-                         .source_positions = bias_ == Bias::kPositions ? source_positions_.data() : nullptr});
+                         .node_positions = row_positions_.data(),
+                         .source_positions = bias_ == Bias::kPositions ? source_positions_.data() : nullptr,
+                         .group_size = group_size_});
     return result;
   }
 
  private:
   static constexpr std::int64_t kRows = 11;
   static constexpr std::int64_t kSources = 20;
+  static constexpr std::int64_t kGap = 7;          // between the queries of two nodes
   static constexpr std::int64_t kMaxDistance = 4;  // some rows and sources are farther
   static float normal(RandomStream& random) { return static_cast<float>(random.normal()); }
 
   Shape shape_;
   bool is_additive_;
   Bias bias_;
+  std::int64_t group_size_;
   std::vector<float> biases_;  // slopes, then a table
   std::vector<std::int64_t> row_positions_;
   std::vector<std::int32_t> source_positions_;
@@ -148,7 +152,7 @@ TYPED_TEST(NodeAttentionOf, AddsNumbersByDistanceAsTheReferenceOnEveryInstructio
         for (const float clamp : {0.5f, std::numeric_limits<float>::infinity()}) {
           SCOPED_TRACE(std::string(instruction_set_name(set)) + ", " + std::to_string(shape.num_heads) + " heads, " +
                        std::to_string(static_cast<int>(bias)));
-          const Problem<TypeParam> problem(shape, /*is_additive=*/false, bias);
+          const Problem<TypeParam> problem(shape, /*is_additive=*/false, bias, shape.num_heads == 8 ? 3 : 1);
           const auto expected =
               problem.run(clamp, [](const NodeAttention<TypeParam>& p) { reference::node_attention(p); });
           const auto actual = problem.run(clamp, [](const NodeAttention<TypeParam>& p) { node_attention(p); });
@@ -159,6 +163,22 @@ TYPED_TEST(NodeAttentionOf, AddsNumbersByDistanceAsTheReferenceOnEveryInstructio
           if (testing::Test::HasFatalFailure()) return;
         }
       }
+    }
+  }
+}
+
+TYPED_TEST(NodeAttentionOf, SharesTheSourcesOfANodeBetweenItsRows) {
+  for (const InstructionSet set : runnable_instruction_sets()) {
+    const ForcedInstructionSet forced(set);
+    for (const std::int64_t group_size : {2, 3, 4, 8}) {
+      const Problem<TypeParam> problem({2, 8}, /*is_additive=*/false, Bias::kNone, group_size);
+      const float infinity = std::numeric_limits<float>::infinity();
+      const auto expected =
+          problem.run(infinity, [](const NodeAttention<TypeParam>& p) { reference::node_attention(p); });
+      const auto actual = problem.run(infinity, [](const NodeAttention<TypeParam>& p) { node_attention(p); });
+      expect_near(actual.out, expected.out);
+      for (std::size_t row = 0; row < actual.weights.size(); ++row)
+        expect_near(actual.weights[row], expected.weights[row]);
     }
   }
 }

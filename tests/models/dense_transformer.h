@@ -81,7 +81,8 @@ class DenseTransformer {
 
   at::Tensor embed(const std::string& name, const at::Tensor& tokens_BT) const {
     const auto size = static_cast<double>(options_.size);
-    const at::Tensor vectors = parameter_.at(name + ".weight").index({tokens_BT}) * std::sqrt(size);
+    const double scale = options_.scale_embedding ? std::sqrt(size) : 1.0;
+    const at::Tensor vectors = parameter_.at(name + ".weight").index({tokens_BT}) * scale;
     at::Tensor positions = at::zeros({tokens_BT.size(1), options_.size}, at::kDouble);
     if (!has_position_vectors(options_.positions)) return vectors;
     for (std::int64_t t = 0; t < positions.size(0); ++t) {
@@ -95,7 +96,9 @@ class DenseTransformer {
   }
 
   at::Tensor split_heads(const at::Tensor& x) const {
-    return x.view({x.size(0), x.size(1), options_.heads, -1}).transpose(1, 2);
+    const std::int64_t head_size = options_.size / options_.heads;
+    const at::Tensor heads = x.view({x.size(0), x.size(1), -1, head_size}).transpose(1, 2);
+    return heads.repeat_interleave(options_.heads / heads.size(1), 1);
   }
 
   /// Multiplies the pairs (x[k], x[k + half]), as complex numbers, by exp(i position base^(-k / half)).

@@ -33,6 +33,7 @@ void for_each_choice(const Visit& visit) {
             options.universal.adaptive = is_on ? AdaptiveSides::kBoth : AdaptiveSides::kDecoderOnly;
             options.attention_bias = options.norm_bias = options.feed_forward_bias = options.output_bias = is_on;
             options.feed_forward_gate = !is_on;
+            options.key_value_heads = options.score == ScoreKind::kDot && is_on ? 1 : 0;
             options.final_norm = !is_on;
             options.encoder_layers = is_on ? 3 : 1;
             options.positions =

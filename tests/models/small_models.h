@@ -48,6 +48,17 @@ inline std::vector<std::pair<std::string, TransformerOptions>> options_without_p
   add("rotary of another base", [](auto& o) { o.positions = PositionKind::kRotary, o.rotary_base = 50.0; });
   add("ALiBi", [](auto& o) { o.positions = PositionKind::kAlibi; });
   add("T5", [](auto& o) { o.positions = PositionKind::kT5, o.t5_buckets = 8, o.t5_distance = 5; });
+  add("grouped heads", [](auto& o) { o.size = 16, o.heads = 4, o.key_value_heads = 2; });
+  add("one head of keys, rotary",
+      [](auto& o) { o.size = 24, o.heads = 6, o.key_value_heads = 1, o.positions = PositionKind::kRotary; });
+  add("Llama", [](auto& o) {
+    o.size = 32, o.heads = 8, o.key_value_heads = 2, o.positions = PositionKind::kRotary;
+    o.norm = NormKind::kRmsNorm, o.feed_forward_gate = true, o.activation = Activation::kSilu;
+    o.attention_bias = o.feed_forward_bias = o.output_bias = o.scale_embedding = false;
+  });
+  add("grouped heads, T5", [](auto& o) {
+    o.heads = 2, o.key_value_heads = 1, o.positions = PositionKind::kT5, o.t5_buckets = 8, o.t5_distance = 5;
+  });
   add("norm without bias", [](auto& o) { o.norm_bias = false; });
   return all;
 }

@@ -176,6 +176,7 @@ TEST(MultiHeadAttentionGradients, MatchFiniteDifferencesWithRelativePositions) {
         RandomStream random(1);
         options.positions = kind;
         options.clamp = clamp;
+        options.key_value_heads = is_causal ? 1 : 0;
         const AttentionWithPositions layer = {{MultiHeadAttentionOptions::from_layer(options), random},
                                               {options, is_causal, random}};
         const Relation relation = join(std::vector<Relation>{is_causal ? causal(4) : complete(4, 4), causal(2)});

@@ -56,8 +56,9 @@ inline std::vector<double> rounding_errors(const Relation& relation, const Atten
   const EdgeIndexTensors edges = edge_index_tensors(relation, at::kCPU);
   const Tensors exact = convert(inputs, at::kDouble);
   const at::Tensor grad_out_DHV = gradient_of_output({inputs[0].size(0), inputs[0].size(1), inputs[2].size(2)});
-  const at::Tensor term_EHV =
-      grad_out_DHV.index_select(0, edges.destination_E) * exact[2].index_select(0, edges.source_E);
+  const std::int64_t group_size = inputs[0].size(1) / inputs[2].size(1);
+  const at::Tensor term_EHV = grad_out_DHV.index_select(0, edges.destination_E) *
+                              exact[2].repeat_interleave(group_size, 1).index_select(0, edges.source_E);
   auto largest = [](const at::Tensor& tensor) { return tensor.abs().max().item<double>(); };
   const bool is_bf16 = inputs[0].scalar_type() == at::kBFloat16;
   const bool rounds_mean = is_bf16 && (tests_gpu_kernels() || relation.num_sources() > kernels::kTileSources);

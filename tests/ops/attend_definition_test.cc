@@ -56,6 +56,64 @@ TEST_P(AttendOfType, MatchesItsDefinitionForEveryHeadSize) {
   }
 }
 
+TEST_P(AttendOfType, MatchesItsDefinitionWithFewerHeadsOfKeysAndValues) {
+  for (const auto& [relation_name, relation] : tests_gpu_kernels() ? relation_zoo() : large_relation_zoo()) {
+    if (relation.num_sources() > 1000) continue;
+    for (const auto& [option_name, options] : option_zoo()) {
+      for (const std::int64_t key_heads : {1, 2}) {
+        for (const Relation& form : {relation, relation.to_csr()}) {
+          SCOPED_TRACE(relation_name + ", " + option_name + ", " + std::to_string(key_heads) + " heads of keys");
+          const std::int64_t head_size = key_heads == 1 ? 16 : 5;  // 16 and 16: kernels write gradients directly
+          const std::int64_t value_size = key_heads == 1 ? 16 : 3;
+          expect_matches_definition(form, options,
+                                    random_inputs(form, 4, head_size, value_size, GetParam(), key_heads));
+        }
+      }
+    }
+  }
+}
+
+TEST_P(AttendOfType, MatchesItsDefinitionWithFewerHeadsOfKeysAndAScoreFunction) {
+  const at::Tensor slope_H = normal({4}, 8).abs();
+  AttentionOptions options;
+  options.score = Score::product() - Score::of_heads(slope_H) * abs(Score::distance());
+  for (const Relation& relation : {causal(70), random_relation(30, 40, 4, /*seed=*/8)}) {
+    for (const std::int64_t key_heads : {1, 2}) {
+      Tensors inputs = random_inputs(relation, 4, 6, 5, GetParam(), key_heads);
+      inputs.pop_back();
+      expect_matches_definition(relation, options, inputs);
+    }
+  }
+}
+
+TEST(Attend, ReadsEachHeadOfKeysForAsManyHeadsOfQueries) {
+  const Relation relation = causal(9);
+  const Tensors x = random_inputs(relation, 6, 4, 3, at::kDouble, /*key_heads=*/2);
+  const at::Tensor actual = attend(relation, x[0], x[1], x[2]);
+  for (std::int64_t head = 0; head < 6; ++head) {
+    const at::Tensor expected =
+        attend(relation, x[0].narrow(1, head, 1), x[1].narrow(1, head / 3, 1), x[2].narrow(1, head / 3, 1));
+    expect_close(actual.narrow(1, head, 1), expected, "head " + std::to_string(head));
+  }
+}
+
+TEST(Attend, HasGradientsWithFewerHeadsOfKeysThatMatchFiniteDifferences) {
+  const Relation relation = window(6, {.before = 2, .after = 1});
+  Tensors inputs = random_inputs(relation, 4, 3, 2, at::kDouble, /*key_heads=*/2);
+  inputs.pop_back();
+  expect_gradients_match([&](const Tensors& x) { return attend(relation, x[0], x[1], x[2]); }, inputs);
+}
+
+TEST_P(AttendOfType, WeightsWithFewerHeadsOfKeysMatchTheirDefinition) {
+  for (const auto& [relation_name, relation] : relation_zoo()) {
+    SCOPED_TRACE(relation_name);
+    const Tensors inputs = random_inputs(relation, 4, 5, 3, GetParam(), /*key_heads=*/2);
+    const at::Tensor actual = attention_weights(relation, inputs[0], inputs[1]);
+    const at::Tensor expected = attention_weights_plain(relation, inputs[0].to(at::kDouble), inputs[1].to(at::kDouble));
+    expect_close(actual.to(at::kDouble), expected, "weights", tolerance(at::kFloat));
+  }
+}
+
 TEST_P(AttendOfType, WeightsMatchTheirDefinitionInOutputAndGradients) {
   for (const auto& [relation_name, relation] : relation_zoo()) {
     for (const auto& [option_name, options] : option_zoo()) {

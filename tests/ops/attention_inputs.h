@@ -12,12 +12,14 @@ inline AttentionOptions with_bias(AttentionOptions options, const at::Tensor& ed
   return options;
 }
 
-/// Returns random query, key, value and edge bias for a relation.
+/// Returns random query, key, value and edge bias for a relation. With `key_heads` 0, keys and values have `heads`
+/// heads.
 inline Tensors random_inputs(const Relation& relation, std::int64_t heads, std::int64_t head_size,
-                             std::int64_t value_size, at::ScalarType type = at::kDouble) {
+                             std::int64_t value_size, at::ScalarType type = at::kDouble, std::int64_t key_heads = 0) {
+  if (key_heads == 0) key_heads = heads;
   return {normal({relation.num_destinations(), heads, head_size}, 1, type),
-          normal({relation.num_sources(), heads, head_size}, 2, type),
-          normal({relation.num_sources(), heads, value_size}, 3, type),
+          normal({relation.num_sources(), key_heads, head_size}, 2, type),
+          normal({relation.num_sources(), key_heads, value_size}, 3, type),
           normal({relation.num_edges(), heads}, 4, type == at::kBFloat16 ? at::kFloat : type)};
 }
 

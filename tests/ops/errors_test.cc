@@ -53,9 +53,9 @@ TEST(AttendErrors, NameTheNumberOfRows) {
 
 TEST(AttendErrors, NameHeadsAndSizes) {
   EXPECT_EQ(Arguments{.key = zeros({9, 3, 8})}.attend_error(),
-            "attend: key has 3 heads but query has 2, needs as many");
+            "attend: key has 3 heads but query has 2, needs as many, or a divisor");
   EXPECT_EQ(Arguments{.value = zeros({9, 1, 8})}.attend_error(),
-            "attend: value has 1 heads but query has 2, needs as many");
+            "attend: value has 1 heads but key has 2, needs as many");
   EXPECT_EQ(Arguments{.options = {.edge_bias = zeros({45, 1})}}.attend_error(),
             "attend: edge_bias has 1 heads but query has 2, needs as many");
   EXPECT_EQ(Arguments{.key = zeros({9, 2, 4})}.attend_error(),

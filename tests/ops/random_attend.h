@@ -36,7 +36,9 @@ class RandomAttend {
   Tensors draw_inputs(const Relation& relation, at::ScalarType type) {
     const std::int64_t head_size = 1 + below(chance(4) ? 70 : 20);
     const std::int64_t value_size = chance(2) ? head_size : 1 + below(20);
-    Tensors inputs = random_inputs(relation, 1 + below(4), head_size, value_size, type);
+    const std::int64_t heads = 1 + below(4);
+    const std::int64_t key_heads = chance(3) ? 1 : heads == 4 && chance(2) ? 2 : heads;
+    Tensors inputs = random_inputs(relation, heads, head_size, value_size, type, key_heads);
     for (at::Tensor& input : inputs) input = input.roll({static_cast<std::int64_t>(number_ % 7)}, {0});
     if (chance(2)) inputs.pop_back();
     return inputs;

@@ -57,7 +57,7 @@ TransformerOptions arbitrary_model_options(ModelKind kind) {
   options.kind = kind;
   options.encoder_layers = *rc::gen::inRange<std::int64_t>(1, 4);
   options.decoder_layers = *rc::gen::inRange<std::int64_t>(1, 4);
-  options.heads = *rc::gen::inRange<std::int64_t>(1, 5);
+  options.heads = *rc::gen::inRange<std::int64_t>(1, 7);
   options.size = options.heads * *rc::gen::inRange<std::int64_t>(1, 25);
   options.feed_forward = *rc::gen::inRange<std::int64_t>(1, 150);
   options.norm_placement = any_of<NormPlacement>();
@@ -70,6 +70,10 @@ TransformerOptions arbitrary_model_options(ModelKind kind) {
   options.output_bias = *rc::gen::arbitrary<bool>();
   options.score = any_of<ScoreKind>();
   options.attention_bias = *rc::gen::arbitrary<bool>();
+  if (options.score == ScoreKind::kDot) {
+    options.key_value_heads = *rc::gen::suchThat(rc::gen::inRange<std::int64_t>(0, options.heads + 1),
+                                                 [&](auto heads) { return heads == 0 || options.heads % heads == 0; });
+  }
   if (*rc::gen::arbitrary<bool>()) options.clamp = 0.7;
   options.final_norm = *rc::gen::arbitrary<bool>();
   options.positions = arbitrary_positions(options);

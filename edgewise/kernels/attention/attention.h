@@ -11,7 +11,8 @@
 #include "edgewise/kernels/simd/accumulator_type.h"
 
 // The arguments of attention on raw memory, and the reference. kernels/attention/attention_plan.h has the functions
-// that other folders call. Shapes: D = destinations, S = sources, E = edges, H = heads, K = head size, V = value size.
+// that other folders call. Shapes: D = destinations, S = sources, E = edges, H = heads, G = heads of keys and values,
+// each of which H / G heads share, K = head size, V = value size.
 // The key of an edge is that of its source plus its edge key, and its value is that of its source plus its edge value.
 namespace edgewise::kernels {
 
@@ -26,8 +27,8 @@ struct HeadRange {
 template <typename T>
 struct AttentionForward {
   const T* query;                       // [D, H, K]
-  const T* key;                         // [S, H, K]
-  const T* value;                       // [S, H, V]
+  const T* key;                         // [S, G, K]
+  const T* value;                       // [S, G, V]
   const AccumulatorType<T>* edge_bias;  // [E, H], or null
   T* out;                               // [D, H, V]
   AccumulatorType<T>* log_normalizer;   // [D, H], an input of backward; -inf for a row without edges
@@ -45,10 +46,25 @@ struct AttentionForward {
   // The score function, or null for the product itself. Requires clamp == infinity and edge_bias == null. Backward
   // writes the gradients of its columns.
   const ScoreInputs<AccumulatorType<T>>* score = nullptr;
-  const T* edge_key = nullptr;    // [E, H, K], or null
-  const T* edge_value = nullptr;  // [E, H, V], or null
+  const T* edge_key = nullptr;     // [E, H, K], or null
+  const T* edge_value = nullptr;   // [E, H, V], or null
+  std::int64_t num_key_heads = 0;  // G, a divisor of H; 0: H. With only_head, G is H
 
   HeadRange heads() const { return only_head ? HeadRange{*only_head, *only_head + 1} : HeadRange{0, num_heads}; }
+
+  std::int64_t key_heads() const { return num_key_heads == 0 ? num_heads : num_key_heads; }
+
+  /// Returns how many heads share a head of keys and values.
+  std::int64_t group_size() const { return num_heads / key_heads(); }
+
+  /// Returns the head of keys and values that a head reads.
+  std::int64_t key_head(std::int64_t head) const { return head / group_size(); }
+
+  /// Returns the heads of keys and values that heads() read.
+  HeadRange key_range() const { return {key_head(heads().begin), key_head(heads().end - 1) + 1}; }
+
+  /// Returns the heads that read some heads of keys and values.
+  HeadRange heads_of(HeadRange keys) const { return {keys.begin * group_size(), keys.end * group_size()}; }
 };
 
 template <typename T>
@@ -56,8 +72,8 @@ struct AttentionBackward {
   AttentionForward<T> forward;         // the arguments of the forward pass
   const T* grad_out;                   // [D, H, V]
   T* grad_query;                       // [D, H, K]
-  T* grad_key;                         // [S, H, K]
-  T* grad_value;                       // [S, H, V]
+  T* grad_key;                         // [S, G, K]
+  T* grad_value;                       // [S, G, V]
   AccumulatorType<T>* grad_edge_bias;  // [E, H], or null
   T* grad_edge_key = nullptr;          // [E, H, K], or null
   T* grad_edge_value = nullptr;        // [E, H, V], or null

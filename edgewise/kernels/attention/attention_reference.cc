@@ -11,15 +11,16 @@
 namespace edgewise::kernels::reference {
 namespace {
 
-/// The two nodes of an edge for one head, as row numbers of query and out [D * H, …] and of key and value [S * H, …].
+/// The two nodes of an edge for one head, as row numbers of query and out [D * H, …] and of key and value [S * G, …].
 struct EdgeEnds {
   std::int64_t destination;
   std::int64_t source;
 };
 
-EdgeEnds edge_ends(const RelationView& relation, std::int64_t row, EdgeIndex edge, std::int64_t head,
-                   std::int64_t num_heads) {
-  return {row * num_heads + head, relation.source(row, edge) * num_heads + head};
+template <typename T>
+EdgeEnds edge_ends(const AttentionForward<T>& p, const RelationView& relation, std::int64_t row, EdgeIndex edge,
+                   std::int64_t head) {
+  return {row * p.num_heads + head, relation.source(row, edge) * p.key_heads() + p.key_head(head)};
 }
 
 /// Returns <query, key> of an edge.
@@ -41,7 +42,7 @@ class ReferenceScore {
         head_(head),
         is_first_head_(head == p.heads().begin),
         edge_(edge),
-        source_(ends.source / p.num_heads),
+        source_(ends.source / p.key_heads()),
         destination_(ends.destination / p.num_heads),
         product_(p.scale * edge_product(p, ends, edge, head)) {}
 
@@ -139,7 +140,7 @@ void attend_row(const AttentionForward<T>& p, const RelationView& relation, std:
   T maximum = -kInfinity<T>;
   T total = 0;
   for (EdgeIndex edge = relation.row_begin[row]; edge < relation.row_begin[row + 1]; ++edge) {
-    const EdgeEnds ends = edge_ends(relation, row, edge, head, p.num_heads);
+    const EdgeEnds ends = edge_ends(p, relation, row, edge, head);
     const T score = edge_score(p, ends, edge, head).value;
     if (score > maximum) {
       const T rescale = exp_difference(maximum, score);
@@ -183,7 +184,7 @@ void differentiate_row(const AttentionBackward<T>& p, const RelationView& relati
   EdgeDropout<T> dropout(f.dropout, head, f.num_heads);
 
   for (EdgeIndex edge = relation.row_begin[row]; edge < relation.row_begin[row + 1]; ++edge) {
-    const EdgeEnds ends = edge_ends(relation, row, edge, head, f.num_heads);
+    const EdgeEnds ends = edge_ends(f, relation, row, edge, head);
     const EdgeScore<T> score = edge_score(f, ends, edge, head);
     const T weight = exp_difference(score.value, f.log_normalizer[destination]);
     const T factor = dropout.factor(edge);
@@ -213,13 +214,14 @@ void differentiate_row(const AttentionBackward<T>& p, const RelationView& relati
 }
 
 /// Differentiates the rows of a head in order, because edges of different rows may add to one number, and heads in
-/// order, if they do.
+/// order, if they do or share keys and values.
 template <typename T>
 void differentiate_heads(const AttentionBackward<T>& p, const RelationView& relation) {
-  const HeadRange heads = p.forward.heads();
-  const std::int64_t grain = p.forward.score->sums_heads() ? heads.size() : 1;
-  parallel_for(heads.size(), grain, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t head = heads.begin + begin; head < heads.begin + end; ++head) {
+  const HeadRange keys = p.forward.key_range();
+  const std::int64_t grain = p.forward.score->sums_heads() ? keys.size() : 1;
+  parallel_for(keys.size(), grain, [&](std::int64_t begin, std::int64_t end) {
+    const HeadRange heads = p.forward.heads_of({keys.begin + begin, keys.begin + end});
+    for (std::int64_t head = heads.begin; head < heads.end; ++head) {
       for (std::int64_t row = 0; row < relation.num_destinations; ++row) differentiate_row(p, relation, row, head);
     }
   });
@@ -232,7 +234,7 @@ void compute_weights_of_row(const AttentionWeights<T>& p, const RelationView& re
   const EdgeIndex begin = relation.row_begin[row];
   const EdgeIndex end = relation.row_begin[row + 1];
   for (EdgeIndex edge = begin; edge < end; ++edge) {
-    const EdgeEnds ends = edge_ends(relation, row, edge, head, f.num_heads);
+    const EdgeEnds ends = edge_ends(f, relation, row, edge, head);
     p.weight[edge * f.num_heads + head] = edge_score(f, ends, edge, head).value;
   }
   softmax_in_place(p.weight + begin * f.num_heads + head, f.num_heads, end - begin);
@@ -249,7 +251,7 @@ class FloatAttention {
  public:
   FloatAttention(const AttentionForward<BFloat16>& p, const RelationView& relation)
       : num_rows_(relation.num_destinations * p.num_heads),
-        num_sources_(relation.num_sources * p.num_heads),
+        num_sources_(relation.num_sources * p.key_heads()),
         query_(p.query, p.query + num_rows_ * p.head_size),
         key_(p.key, p.key + num_sources_ * p.head_size),
         log_normalizer_(num_rows_) {
@@ -274,7 +276,8 @@ class FloatAttention {
                 .only_head = p.only_head,
                 .score = p.score,
                 .edge_key = p.edge_key == nullptr ? nullptr : edge_key_.data(),
-                .edge_value = p.edge_value == nullptr ? nullptr : edge_value_.data()};
+                .edge_value = p.edge_value == nullptr ? nullptr : edge_value_.data(),
+                .num_key_heads = p.num_key_heads};
   }
 
   const AttentionForward<float>& forward() const { return forward_; }
@@ -298,14 +301,17 @@ void attention_forward(const AttentionForward<T>& p, const RelationView& relatio
 template <typename T>
 void attention_backward(const AttentionBackward<T>& p, const RelationView& relation) {
   const AttentionForward<T>& f = p.forward;
-  clear_heads(p.grad_key, 0, relation.num_sources, f.heads(), f.num_heads, f.head_size);
-  clear_heads(p.grad_value, 0, relation.num_sources, f.heads(), f.num_heads, f.value_size);
+  clear_heads(p.grad_key, 0, relation.num_sources, f.key_range(), f.key_heads(), f.head_size);
+  clear_heads(p.grad_value, 0, relation.num_sources, f.key_range(), f.key_heads(), f.value_size);
   if (f.score != nullptr) {
     f.score->clear_gradients(f.heads().begin, f.heads().end);
     if (f.score->has_shared_gradients() || f.score->sums_heads()) return differentiate_heads(p, relation);
   }
-  parallel_runs(relation, f.heads(), [&](std::int64_t row_begin, std::int64_t row_end, std::int64_t head) {
-    for (std::int64_t row = row_begin; row < row_end; ++row) differentiate_row(p, relation, row, head);
+  parallel_runs(relation, f.key_range(), [&](std::int64_t row_begin, std::int64_t row_end, std::int64_t key_head) {
+    const HeadRange heads = f.heads_of({key_head, key_head + 1});
+    for (std::int64_t head = heads.begin; head < heads.end; ++head) {
+      for (std::int64_t row = row_begin; row < row_end; ++row) differentiate_row(p, relation, row, head);
+    }
   });
 }
 
@@ -337,7 +343,7 @@ void attention_backward(const AttentionBackward<BFloat16>& p, const RelationView
   attention_forward(in_float.forward(), relation);
   const std::vector<float> grad_out(p.grad_out, p.grad_out + in_float.out().size());
   const std::int64_t num_rows = relation.num_destinations * f.num_heads;
-  const std::int64_t num_sources = relation.num_sources * f.num_heads;
+  const std::int64_t num_sources = relation.num_sources * f.key_heads();
   std::vector<float> grad_query(p.grad_query, p.grad_query + num_rows * f.head_size);
   std::vector<float> grad_key(p.grad_key, p.grad_key + num_sources * f.head_size);
   std::vector<float> grad_value(p.grad_value, p.grad_value + num_sources * f.value_size);

@@ -94,19 +94,19 @@ HWY_INLINE RowVectors<kRows> sum_terms(const HeadLanes<kHeadVectors>& lanes, std
 
 template <int kRows, int kHeadVectors, typename T>
 HWY_INLINE RowVectors<kRows> compute_scores(const NodeAttention<T>& p, const HeadLanes<kHeadVectors>& lanes,
-                                            std::int64_t head_vector, const float* query, const T* key) {
+                                            std::int64_t head_vector, const float* const (&query)[kRows],
+                                            const T* key) {
   const FloatTag d;
   RowVectors<kRows> scores;
   if (p.score_vector == nullptr) {
     scores = sum_terms<kRows>(lanes, head_vector, [&](int row, std::int64_t v, Floats sum) HWY_ATTR {
       const std::int64_t offset = v * lanes.count;
-      return hn::MulAdd(hn::LoadU(d, query + row * p.query_stride + offset), load(AllLanes(), key + offset), sum);
+      return hn::MulAdd(hn::LoadU(d, query[row] + offset), load(AllLanes(), key + offset), sum);
     });
   } else {
     scores = sum_terms<kRows>(lanes, head_vector, [&](int row, std::int64_t v, Floats sum) HWY_ATTR {
       const std::int64_t offset = v * lanes.count;
-      const Floats activation =
-          hn::Tanh(d, hn::Add(hn::LoadU(d, query + row * p.query_stride + offset), load(AllLanes(), key + offset)));
+      const Floats activation = hn::Tanh(d, hn::Add(hn::LoadU(d, query[row] + offset), load(AllLanes(), key + offset)));
       return hn::MulAdd(hn::LoadU(d, p.score_vector + offset), activation, sum);
     });
   }
@@ -123,16 +123,11 @@ HWY_INLINE RowVectors<kRows> compute_scores(const NodeAttention<T>& p, const Hea
 template <typename T>
 HWY_INLINE Floats compute_bias(const NodeAttention<T>& p, std::int64_t row, std::int64_t s, std::int64_t lane) {
   const FloatTag d;
-  const ScoreBias& bias = *p.bias;
-  const std::int64_t distance = p.distance(row, s);
   Floats sum = hn::Zero(d);
-  if (bias.table != nullptr) {
-    const std::int64_t index = std::clamp(distance, -bias.max_distance, bias.max_distance) + bias.max_distance;
-    sum = hn::LoadU(d, bias.table + index * score_bias_lanes(p.num_heads) + lane);
-  }
-  if (bias.slopes == nullptr) return sum;
-  const Floats magnitude = hn::Set(d, static_cast<float>(std::abs(distance)));
-  return hn::NegMulAdd(hn::LoadU(d, bias.slopes + lane), magnitude, sum);
+  if (p.bias->table != nullptr) sum = hn::LoadU(d, p.bias_numbers(row, s) + lane);
+  if (p.bias->slopes == nullptr) return sum;
+  const Floats magnitude = hn::Set(d, static_cast<float>(std::abs(p.distance(row, s))));
+  return hn::NegMulAdd(hn::LoadU(d, p.slopes_of(row) + lane), magnitude, sum);
 }
 
 /// Turns `count` vectors of scores, `step` floats apart, into exp(score - maximum). Returns 1 / the sum of the results.
@@ -147,11 +142,14 @@ HWY_INLINE Floats exponentiate(std::int64_t count, std::int64_t step, float* sco
   return hn::Div(hn::Set(d, 1.0f), total);
 }
 
+constexpr int kRowsTogether = 4;  // 4 rows of 4 sums take 16 of 32 registers
+
 /// Consecutive rows that are computed together. They have the same number of sources, and share the first of these.
 struct RowGroup {
-  std::int64_t first;   // first row
-  std::int64_t count;   // number of sources of each row
-  std::int64_t shared;  // number of sources at the beginning of each row that all rows share
+  std::int64_t first;                      // first row
+  std::int64_t count;                      // number of sources of each row
+  std::int64_t shared;                     // number of sources at the beginning of each row that all rows share
+  std::int64_t begin[kRowsTogether] = {};  // each row's first source among NodeAttention::sources
 };
 
 /// The workspace of a RowGroup. Strides count floats.
@@ -166,7 +164,8 @@ template <int kRows, int kHeadVectors, typename T>
 void compute_weights(const NodeAttention<T>& p, const HeadLanes<kHeadVectors>& lanes, const RowGroup& rows,
                      std::int64_t head_vector, const WeightBuffer& buffer) {
   const FloatTag d;
-  const float* query = p.query + rows.first * p.query_stride;
+  const float* query[kRows];
+  for (int row = 0; row < kRows; ++row) query[row] = p.query_of(rows.first + row);
   float* weights = buffer.weights + head_vector * lanes.count;
   RowVectors<kRows> maximum;
   const float smallest = p.bias == nullptr ? -p.clamp : -std::numeric_limits<float>::infinity();
@@ -177,14 +176,15 @@ void compute_weights(const NodeAttention<T>& p, const HeadLanes<kHeadVectors>& l
     hn::Store(score, d, weights + row * buffer.row_stride + s * buffer.source_stride);
   };
   for (std::int64_t s = 0; s < rows.shared; ++s) {
-    const T* key = p.sources[p.ranges[rows.first].begin + s] + p.key_offset;
+    const T* key = p.sources[rows.begin[0] + s] + p.key_offset;
     const RowVectors<kRows> scores = compute_scores<kRows>(p, lanes, head_vector, query, key);
     for (int row = 0; row < kRows; ++row) add_score(row, s, scores.row[row]);
   }
   for (int row = 0; row < kRows; ++row) {
     for (std::int64_t s = rows.shared; s < rows.count; ++s) {
-      const T* key = p.sources[p.ranges[rows.first + row].begin + s] + p.key_offset;
-      add_score(row, s, compute_scores<1>(p, lanes, head_vector, query + row * p.query_stride, key).row[0]);
+      const T* key = p.sources[rows.begin[row] + s] + p.key_offset;
+      const float* const row_query[1] = {query[row]};
+      add_score(row, s, compute_scores<1>(p, lanes, head_vector, row_query, key).row[0]);
     }
   }
   for (int row = 0; row < kRows; ++row) {
@@ -212,11 +212,11 @@ HWY_INLINE void average(const NodeAttention<T>& p, const HeadLanes<kHeadVectors>
     }
   };
   for (std::int64_t s = 0; s < rows.shared; ++s) {
-    const T* value = p.sources[p.ranges[rows.first].begin + s] + offset;
+    const T* value = p.sources[rows.begin[0] + s] + offset;
     for (int row = 0; row < kRows; ++row) add(row, s, value);
   }
   for (std::int64_t s = rows.shared; s < rows.count; ++s) {
-    for (int row = 0; row < kRows; ++row) add(row, s, p.sources[p.ranges[rows.first + row].begin + s] + offset);
+    for (int row = 0; row < kRows; ++row) add(row, s, p.sources[rows.begin[row] + s] + offset);
   }
   for (int row = 0; row < kRows; ++row) {
     float* out = p.out + ((rows.first + row) * lanes.vectors + first) * lanes.count;
@@ -230,7 +230,7 @@ HWY_INLINE void average(const NodeAttention<T>& p, const HeadLanes<kHeadVectors>
 template <typename T>
 void write_weights(const NodeAttention<T>& p, std::int64_t row, const float* weights, const float* inverse,
                    std::int64_t source_stride) {
-  for (std::int64_t s = 0; s < p.ranges[row].count; ++s) {
+  for (std::int64_t s = 0; s < p.range(row).count; ++s) {
     for (std::int64_t h = 0; h < p.num_heads; ++h) {
       p.weights[row][s * p.num_heads + h] = weights[s * source_stride + h] * inverse[h];
     }
@@ -263,7 +263,7 @@ void attend_row_group(const NodeAttention<T>& p, const HeadLanes<kHeadVectors>& 
 template <typename T>
 bool have_equal_counts(const NodeAttention<T>& p, std::int64_t first_row, std::int64_t last_row) {
   for (std::int64_t row = first_row + 1; row <= last_row; ++row) {
-    if (p.ranges[row].count != p.ranges[first_row].count) return false;
+    if (p.range(row).count != p.range(first_row).count) return false;
   }
   return true;
 }
@@ -271,28 +271,30 @@ bool have_equal_counts(const NodeAttention<T>& p, std::int64_t first_row, std::i
 /// Returns how many sources at the beginning all rows share. The hypotheses of a sentence share its input and a prefix.
 template <typename T>
 std::int64_t count_shared_sources(const NodeAttention<T>& p, std::int64_t first_row, std::int64_t last_row) {
-  const auto [begin, count] = p.ranges[first_row];
+  const auto [begin, count] = p.range(first_row);
   std::int64_t shared = count;
   for (std::int64_t row = first_row + 1; row <= last_row; ++row) {
-    if (p.ranges[row].begin == begin) continue;
+    if (p.range(row).begin == begin) continue;
     const auto* first = p.sources + begin;
-    shared = std::mismatch(first, first + shared, p.sources + p.ranges[row].begin).first - first;
+    shared = std::mismatch(first, first + shared, p.sources + p.range(row).begin).first - first;
   }
   return shared;
 }
 
 template <int kHeadVectors, typename T>
 void attend(const NodeAttention<T>& p, std::int64_t row_begin, std::int64_t row_end) {
-  constexpr int kRows = 4;  // 4 rows of 4 sums take 16 of 32 registers
+  constexpr int kRows = kRowsTogether;
   const HeadLanes<kHeadVectors> lanes(p);
   for (std::int64_t row = row_begin; row < row_end;) {
-    const std::int64_t count = p.ranges[row].count;
+    const std::int64_t count = p.range(row).count;
     const std::int64_t last = row + kRows - 1;
     if (last < row_end && have_equal_counts(p, row, last)) {
-      attend_row_group<kRows>(p, lanes, {row, count, count_shared_sources(p, row, last)});
+      RowGroup rows = {row, count, count_shared_sources(p, row, last)};
+      for (int i = 0; i < kRows; ++i) rows.begin[i] = p.range(row + i).begin;
+      attend_row_group<kRows>(p, lanes, rows);
       row += kRows;
     } else {
-      attend_row_group<1>(p, lanes, {row, count, count});
+      attend_row_group<1>(p, lanes, {row, count, count, {p.range(row).begin}});
       ++row;
     }
   }
@@ -330,17 +332,15 @@ double score(const NodeAttention<T>& p, const float* query, const T* key, std::i
 
 template <typename T>
 void attend(const NodeAttention<T>& p, std::int64_t row, std::int64_t head) {
-  const auto [begin, count] = p.ranges[row];
-  const float* query = p.query + row * p.query_stride;
+  const auto [begin, count] = p.range(row);
+  const float* query = p.query_of(row);
   std::vector<double> weights;
   for (std::int64_t s = 0; s < count; ++s) {
     weights.push_back(score(p, query, p.sources[begin + s] + p.key_offset, head));
     if (p.bias == nullptr) continue;
-    const std::int64_t distance = p.distance(row, s);
-    const ScoreBias& bias = *p.bias;
-    const std::int64_t index = std::clamp(distance, -bias.max_distance, bias.max_distance) + bias.max_distance;
-    if (bias.table != nullptr) weights.back() += bias.table[index * score_bias_lanes(p.num_heads) + head];
-    if (bias.slopes != nullptr) weights.back() -= bias.slopes[head] * static_cast<double>(std::abs(distance));
+    if (p.bias->table != nullptr) weights.back() += p.bias_numbers(row, s)[head];
+    if (p.bias->slopes == nullptr) continue;
+    weights.back() -= p.slopes_of(row)[head] * static_cast<double>(std::abs(p.distance(row, s)));
   }
   const double maximum = count == 0 ? 0 : *std::max_element(weights.begin(), weights.end());
   double total = 0;

@@ -88,8 +88,23 @@ void sum_score_gradients(const RowSourceTask& task, std::int64_t source) {
     for (EdgeIndex i = edges.row_begin[source]; i < edges.row_begin[source + 1]; ++i)
       sum += of_sources[column][edges.edges[i]];
     const ScoreColumn<float>& c = task.score->columns[column];
-    c.grad[task.grad_key.head * c.size + source] = sum;
+    c.grad[task.head * c.size + source] = sum;
   }
+}
+
+/// Writes the sum of a source, or adds it to the sums of the heads before, whose last one writes them. `sum` has `size`
+/// floats, which are those of group_sums from column `column` on.
+HWY_INLINE void store_source(const RowSourceTask& task, std::int64_t source, std::int64_t column, std::int64_t size,
+                             float* sum) {
+  const HeadRows<Elements>& rows = column == 0 ? task.grad_key : task.grad_value;
+  if (task.group_sums == nullptr) return store_row(sum, 1.0f, rows, source);
+  const FloatTag d;
+  float* total = task.group_sums + source * task.queries_and_grad_outs.stride() + column;
+  for (std::int64_t i = 0; i < size; i += kLanes) {
+    const auto part = hn::LoadU(d, sum + i);
+    hn::StoreU(task.begins_group ? part : hn::Add(hn::LoadU(d, total + i), part), d, total + i);
+  }
+  if (task.ends_group) store_row(total, 1.0f, rows, source);
 }
 
 void differentiate_sources(const RowSourceTask& task, std::int64_t source_begin, std::int64_t source_end) {
@@ -113,9 +128,9 @@ void differentiate_sources(const RowSourceTask& task, std::int64_t source_begin,
     }
     const NodeIndex* destination = edges.nodes + begin;
     sum_rows(key_factor, {table.data, table.stride(), destination, count}, table.first_size, sum);
-    store_row(sum, 1.0f, task.grad_key, source);
+    store_source(task, source, 0, table.first_size, sum);
     sum_rows(value_factor, {table.data + table.first_size, table.stride(), destination, count}, table.second_size, sum);
-    store_row(sum, 1.0f, task.grad_value, source);
+    store_source(task, source, table.first_size, table.second_size, sum);
     if (task.score != nullptr) sum_score_gradients(task, source);
   }
 }
@@ -197,11 +212,22 @@ void row_attention_backward(const AttentionBackward<T>& p, const EdgeOrders& ord
   RowScoreBackward score(f.score, relation, f.heads());
   PackedRows packed_sources(relation.num_sources, f.head_size, f.value_size);
   PackedRows packed_destinations(relation.num_destinations, f.head_size, f.value_size);
+  AlignedBuffer group_buffer;
+  float* group_sums = nullptr;
+  if (f.group_size() > 1) {
+    group_sums = group_buffer.elements<float>(relation.num_sources * packed_destinations.table().stride());
+  }
   for (std::int64_t head = f.heads().begin; head < f.heads().end; ++head) {
     auto input = [&](auto* data, std::int64_t size) { return HeadRows<ConstElements>{data, f.num_heads, head, size}; };
     auto output = [&](T* data, std::int64_t size) { return HeadRows<Elements>{data, f.num_heads, head, size}; };
+    auto source_input = [&](const T* data, std::int64_t size) {
+      return HeadRows<ConstElements>{data, f.key_heads(), f.key_head(head), size};
+    };
+    auto source_output = [&](T* data, std::int64_t size) {
+      return HeadRows<Elements>{data, f.key_heads(), f.key_head(head), size};
+    };
 
-    packed_sources.pack(input(f.key, f.head_size), input(f.value, f.value_size));
+    packed_sources.pack(source_input(f.key, f.head_size), source_input(f.value, f.value_size));
     const RowDestinationTask rows = {make_row_task(f, orders, packed_sources.table(), head),
                                      input(p.grad_out, f.value_size),
                                      output(p.grad_query, f.head_size),
@@ -218,8 +244,12 @@ void row_attention_backward(const AttentionBackward<T>& p, const EdgeOrders& ord
     const RowSourceTask sources = {.edges = edges,
                                    .queries_and_grad_outs = packed_destinations.table(),
                                    .coefficients = coefficients,
-                                   .grad_key = output(p.grad_key, f.head_size),
-                                   .grad_value = output(p.grad_value, f.value_size),
+                                   .grad_key = source_output(p.grad_key, f.head_size),
+                                   .grad_value = source_output(p.grad_value, f.value_size),
+                                   .head = head,
+                                   .group_sums = group_sums,
+                                   .begins_group = head % f.group_size() == 0,
+                                   .ends_group = (head + 1) % f.group_size() == 0,
                                    .score = f.score,
                                    .score_gradients = score.gradients()};
     parallel_ranges(

@@ -58,7 +58,10 @@ template <typename T>
 void row_attention_forward(const AttentionForward<T>& p, const EdgeOrders& edges) {
   PackedRows packed(edges.relation().num_sources, p.head_size, p.value_size);
   for (std::int64_t head = p.heads().begin; head < p.heads().end; ++head) {
-    packed.pack({p.key, p.num_heads, head, p.head_size}, {p.value, p.num_heads, head, p.value_size});
+    if (head == p.heads().begin || head % p.group_size() == 0) {
+      packed.pack({p.key, p.key_heads(), p.key_head(head), p.head_size},
+                  {p.value, p.key_heads(), p.key_head(head), p.value_size});
+    }
     const RowTask task = make_row_task(p, edges, packed.table(), head);
     const HeadRows<Elements> out = {p.out, p.num_heads, head, p.value_size};
     parallel_row_ranges(edges.relation(), [&](std::int64_t row_begin, std::int64_t row_end) {
@@ -73,7 +76,7 @@ void row_attention_weights(const AttentionWeights<T>& p, const EdgeOrders& edges
   const HeadRows<ConstElements> no_values = {f.key, 0, 0, 0};
   PackedRows packed(edges.relation().num_sources, f.head_size, no_values.size);
   for (std::int64_t head = f.heads().begin; head < f.heads().end; ++head) {
-    packed.pack({f.key, f.num_heads, head, f.head_size}, no_values);
+    packed.pack({f.key, f.key_heads(), f.key_head(head), f.head_size}, no_values);
     const RowTask task = make_row_task(f, edges, packed.table(), head);
     parallel_row_ranges(edges.relation(), [&](std::int64_t row_begin, std::int64_t row_end) {
       HWY_DYNAMIC_DISPATCH(compute_weights)(task, p.weight + head, row_begin, row_end);

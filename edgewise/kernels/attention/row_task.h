@@ -92,9 +92,14 @@ struct RowSourceTask {
   EdgeRows edges;
   RowTable queries_and_grad_outs;
   const EdgeCoefficients* coefficients;
-  HeadRows<Elements> grad_key;
+  HeadRows<Elements> grad_key;  // rows of the head of keys and values
   HeadRows<Elements> grad_value;
-  const ScoreInputs<float>* score;           // or null
+  std::int64_t head;
+  // The sums of gradients over heads that share keys and values, [S, queries_and_grad_outs.stride()]; null if none do.
+  float* group_sums;
+  bool begins_group;                // whether the head is the first one of those that share its keys and values
+  bool ends_group;                  // whether it is the last one
+  const ScoreInputs<float>* score;  // or null
   const RowScoreGradients* score_gradients;  // or null
 };
 

@@ -42,15 +42,17 @@ bool differentiate_run(const AttentionBackward<T>& p, const TilePlan& plan, cons
   for (std::int64_t head = heads.begin; head < heads.end; ++head) {
     backward.begin_head(head);
     if (backward.differentiate_only_tile()) continue;
-    clear_matrix(grad_key, num_sources, f.head_size);
-    clear_matrix(grad_value, num_sources, f.value_size);
+    if (backward.begins_group()) {
+      clear_matrix(grad_key, num_sources, f.head_size);
+      clear_matrix(grad_value, num_sources, f.value_size);
+    }
     for (std::int64_t i = run.block_begin; i < run.block_end; ++i) {
       const RowBlock& block = plan.blocks[i];
       clear_matrix(grad_query, block.row_end - block.row_begin, f.head_size);
       backward.differentiate_block(block, sum_tile);
       backward.store_queries(block, grad_query);
     }
-    backward.store_sources(run.sources, grad_key, grad_value);
+    if (backward.ends_group()) backward.store_sources(run.sources, grad_key, grad_value);
   }
   return backward.is_finite();
 }
@@ -87,8 +89,10 @@ bool differentiate_sources(const AttentionBackward<T>& p, const TilePlan& plan, 
   float* grad_value = take_matrix(scratch, kTileSources, p.forward.value_size);
   for (std::int64_t head = heads.begin; head < heads.end; ++head) {
     backward.begin_head(head);
-    clear_matrix(grad_key, kTileSources, p.forward.head_size);
-    clear_matrix(grad_value, kTileSources, p.forward.value_size);
+    if (backward.begins_group()) {
+      clear_matrix(grad_key, kTileSources, p.forward.head_size);
+      clear_matrix(grad_value, kTileSources, p.forward.value_size);
+    }
     for (std::int64_t i = sources.block_begin; i < sources.block_end; ++i) {
       const RelationTile tile(plan, plan.blocks[i], sources.sources);
       if (tile.is_empty()) continue;
@@ -97,7 +101,7 @@ bool differentiate_sources(const AttentionBackward<T>& p, const TilePlan& plan, 
       backward.differentiate(tile);
       backward.sum_for_sources(tile, sources.sources.begin, grad_key, grad_value);
     }
-    backward.store_sources(sources.sources, grad_key, grad_value);
+    if (backward.ends_group()) backward.store_sources(sources.sources, grad_key, grad_value);
   }
   return backward.is_finite();
 }
@@ -159,8 +163,8 @@ bool tile_attention_backward(const AttentionBackward<T>& p, const TilePlan& plan
   std::atomic<bool> is_finite = true;
   const AttentionForward<T>& f = p.forward;
   for (const Interval& unused : plan.unused_sources) {
-    clear_heads(p.grad_key, unused.begin, unused.end, f.heads(), f.num_heads, f.head_size);
-    clear_heads(p.grad_value, unused.begin, unused.end, f.heads(), f.num_heads, f.value_size);
+    clear_heads(p.grad_key, unused.begin, unused.end, f.key_range(), f.key_heads(), f.head_size);
+    clear_heads(p.grad_value, unused.begin, unused.end, f.key_range(), f.key_heads(), f.value_size);
   }
   SharedGradients<float> shared(f.score, plan.relation.num_edges(), f.heads().size());
   TileScoreGradients score_gradients = {&shared, std::vector<std::int64_t>(), f.heads().begin};
@@ -184,7 +188,8 @@ bool tile_attention_backward(const AttentionBackward<T>& p, const TilePlan& plan
       for (std::int64_t group = begin; group < end; ++group) differentiate_group(group, f.heads());
     });
   } else {
-    parallel_head_ranges(num_groups, f.heads(), cost_before_group, differentiate_group);
+    parallel_head_ranges(num_groups, f.key_range(), cost_before_group,
+                         [&](std::int64_t group, HeadRange keys) { differentiate_group(group, f.heads_of(keys)); });
   }
   for (std::int64_t head = f.heads().begin; head < f.heads().end; ++head) shared.finish(head - f.heads().begin, head);
   return is_finite;

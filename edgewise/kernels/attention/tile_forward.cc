@@ -118,7 +118,8 @@ class BlockForward {
   }
 
   void multiply_queries_and_keys(const RelationTile& tile) {
-    const PaddedMatrix keys = load_sources_of_head(tile, p_.key, head_, p_.num_heads, p_.head_size, key_);
+    const PaddedMatrix keys =
+        load_sources_of_head(tile, p_.key, p_.key_head(head_), p_.key_heads(), p_.head_size, key_);
     const ColumnPanels panels = transpose(keys, tile.num_columns(), p_.head_size, strip_, key_transposed_);
     multiply_at_edges(tile, {queries_.data, queries_.stride, 1}, panels, {product_, stride_});
   }
@@ -173,7 +174,8 @@ class BlockForward {
 
   void sum_values(const RelationTile& tile) {
     const std::int64_t size = padded_size(p_.value_size);
-    const PaddedMatrix values = load_sources_of_head(tile, p_.value, head_, p_.num_heads, p_.value_size, value_);
+    const PaddedMatrix values =
+        load_sources_of_head(tile, p_.value, p_.key_head(head_), p_.key_heads(), p_.value_size, value_);
     if (has_sum_) scale_rows(softmax_.rescale, size, sum_);
     sum_over_sources(tile, score_, stride_, values, size, {sum_, size},
                      has_sum_ ? WriteMode::kAdd : WriteMode::kOverwrite);

@@ -24,7 +24,8 @@ HWY_BEFORE_NAMESPACE();
 namespace edgewise::kernels::HWY_NAMESPACE {
 
 /// Computes the gradients of one head, tile by tile. The caller owns the sums of gradients, as floats. The caller may
-/// therefore visit tiles by rows, by sources, or by both at once.
+/// therefore visit tiles by rows, by sources, or by both at once. The gradients of keys and values are sums over the
+/// heads that share them, which the caller visits one after the other.
 template <typename T>
 class TileBackward {
  public:
@@ -73,6 +74,10 @@ class TileBackward {
     saved_products_ = saved_products_of(f_, plan_, block, head);
   }
 
+  /// Return whether the head is the first or the last one of those that share its keys and values.
+  bool begins_group() const { return head_ % f_.group_size() == 0; }
+  bool ends_group() const { return (head_ + 1) % f_.group_size() == 0; }
+
   /// Computes all gradients of a run that is one tile and writes them directly to p. Returns false, and computes
   /// nothing, unless T is float and the sizes allow direct writes.
   bool differentiate_only_tile() {
@@ -120,11 +125,12 @@ class TileBackward {
 
   /// Loads the keys and values of a tile's sources for differentiate().
   void load_sources(const RelationTile& tile) {
-    keys_ = load_sources_of_head(tile, f_.key, head_, f_.num_heads, f_.head_size, key_);
+    const std::int64_t key_head = f_.key_head(head_);
+    keys_ = load_sources_of_head(tile, f_.key, key_head, f_.key_heads(), f_.head_size, key_);
     if (saved_ == nullptr && saved_products_ == nullptr) {
       key_panels_ = transpose(keys_, tile.num_columns(), f_.head_size, strip_, key_transposed_);
     }
-    const PaddedMatrix values = load_sources_of_head(tile, f_.value, head_, f_.num_heads, f_.value_size, value_);
+    const PaddedMatrix values = load_sources_of_head(tile, f_.value, key_head, f_.key_heads(), f_.value_size, value_);
     value_panels_ = transpose(values, tile.num_columns(), f_.value_size, strip_, value_transposed_);
   }
 
@@ -168,8 +174,8 @@ class TileBackward {
 
   void store_sources(Interval sources, const float* grad_key, const float* grad_value) {
     const std::int64_t count = sources.end - sources.begin;
-    add_check(unpack(grad_key, head_rows(p_.grad_key, sources.begin, count, f_.head_size)));
-    add_check(unpack(grad_value, head_rows(p_.grad_value, sources.begin, count, f_.value_size)));
+    add_check(unpack(grad_key, source_rows(p_.grad_key, sources.begin, count, f_.head_size)));
+    add_check(unpack(grad_value, source_rows(p_.grad_value, sources.begin, count, f_.value_size)));
   }
 
   /// Returns whether all gradients stored so far are finite.
@@ -183,6 +189,11 @@ class TileBackward {
     return rows_of_head(tensor, first, count, head_, f_.num_heads, size);
   }
 
+  template <typename U>
+  StridedRows<U> source_rows(U* tensor, std::int64_t first, std::int64_t count, std::int64_t size) const {
+    return rows_of_head(tensor, first, count, f_.key_head(head_), f_.key_heads(), size);
+  }
+
   void prefetch_next_head(const RelationTile& tile, const RowBlock& block) const {
     const std::int64_t next = head_ + 1;
     if (next == f_.heads().end) return;
@@ -190,7 +201,7 @@ class TileBackward {
       return rows_of_head(tensor, block.row_begin, tile.num_rows(), next, f_.num_heads, size);
     };
     auto next_sources = [&](auto* tensor, std::int64_t size) {
-      return rows_of_head(tensor, run_.sources.begin, tile.num_columns(), next, f_.num_heads, size);
+      return rows_of_head(tensor, run_.sources.begin, tile.num_columns(), f_.key_head(next), f_.key_heads(), size);
     };
     prefetch(next_rows(f_.query, f_.head_size));
     prefetch(next_rows(p_.grad_out, f_.value_size));
@@ -203,15 +214,14 @@ class TileBackward {
 
   void store_only_tile(const RelationTile& tile, const RowBlock& block) {
     const StridedRows<float> query = head_rows(p_.grad_query, block.row_begin, tile.num_rows(), f_.head_size);
-    const StridedRows<float> key = head_rows(p_.grad_key, run_.sources.begin, tile.num_columns(), f_.head_size);
-    const StridedRows<float> value = head_rows(p_.grad_value, run_.sources.begin, tile.num_columns(), f_.value_size);
+    const StridedRows<float> key = source_rows(p_.grad_key, run_.sources.begin, tile.num_columns(), f_.head_size);
+    const StridedRows<float> value = source_rows(p_.grad_value, run_.sources.begin, tile.num_columns(), f_.value_size);
+    const WriteMode mode = begins_group() ? WriteMode::kOverwrite : WriteMode::kAdd;
     const NodeIndex first = run_.sources.begin;
     sum_over_sources(tile, grad_score_, stride_, keys_, f_.head_size, {query.data, query.stride},
                      WriteMode::kOverwrite);
-    sum_over_rows(tile, grad_score_, stride_, queries_, f_.head_size, {key.data, key.stride}, first,
-                  WriteMode::kOverwrite);
-    sum_over_rows(tile, weight_, stride_, grad_outs_, f_.value_size, {value.data, value.stride}, first,
-                  WriteMode::kOverwrite);
+    sum_over_rows(tile, grad_score_, stride_, queries_, f_.head_size, {key.data, key.stride}, first, mode);
+    sum_over_rows(tile, weight_, stride_, grad_outs_, f_.value_size, {value.data, value.stride}, first, mode);
     for (const StridedRows<float>& gradients : {query, key, value}) add_check(are_finite(gradients));
   }
 

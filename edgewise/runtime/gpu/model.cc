@@ -23,6 +23,8 @@ void check_kernels(const TransformerOptions& options, RuntimePrecision precision
   check(options.kind == ModelKind::kTransformer,
         "GpuModel: model.kind is universal, needs transformer; translate on the CPU");
   check(options.score == ScoreKind::kDot, "GpuModel: model.score is additive, needs dot; translate on the CPU");
+  check(options.num_key_value_heads() == options.heads,
+        "GpuModel: model.key_value_heads is {}, needs 0; translate on the CPU", options.key_value_heads);
   check(!options.feed_forward_gate, "GpuModel: model.feed_forward_gate is true, needs false; translate on the CPU");
   check(has_position_vectors(options.positions) || options.positions == PositionKind::kNone,
         "GpuModel: model.positions is {}, needs none or position vectors; translate on the CPU",
@@ -47,7 +49,8 @@ class GpuStore {
     const std::int64_t head_size = options.size / options.heads;
     return {options.heads, head_size, options.heads, head_size};
   }
-  static std::int64_t place(std::int64_t i, const HeadLayout& /*heads*/) { return i; }
+  static std::int64_t query_place(std::int64_t i, const HeadLayout& /*heads*/) { return i; }
+  static std::int64_t key_place(std::int64_t i, const HeadLayout& /*heads*/) { return i; }
   static std::int64_t tile_size(std::int64_t vocabulary) { return vocabulary; }
 
   GpuLinear<T> linear(const WeightRows& weight, const std::vector<float>& bias) {
