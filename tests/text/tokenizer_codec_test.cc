@@ -101,6 +101,16 @@ TEST(TokenizerCodec, MergesTheLeftmostOfPairsWithEqualRank) {
   EXPECT_EQ(TokenizerCodec(small_tokenizer("", R"("a a")"), "t.json").encode("aaa"), (Tokens{5, 0}));
 }
 
+TEST(TokenizerCodec, PrependsNoSpaceToATextWhoseBeginningIsStripped) {
+  const std::string file =
+      R"({"normalizer":{"type":"Strip","strip_left":true,"strip_right":true},)"
+      R"("pre_tokenizer":{"type":"Metaspace","replacement":"_","prepend_scheme":"first","split":true},)"
+      R"("model":{"type":"BPE","vocab":{"a":0,"_":1},"merges":[]}})";
+  const TokenizerCodec codec(file, "t.json");
+  EXPECT_EQ(codec.encode("a a"), (Tokens{1, 0, 1, 0}));
+  EXPECT_EQ(codec.encode(" a a"), (Tokens{0, 1, 0}));
+}
+
 TEST(TokenizerCodec, MergesPairsByRank) {
   const TokenizerCodec codec(small_tokenizer(""), "t.json");
   EXPECT_EQ(codec.encode("abcab"), (Tokens{4, 3}));

@@ -34,6 +34,12 @@ std::string_view strip_white_space(std::string_view text, bool left, bool right)
   return text.substr(begin, end > begin ? end - begin : 0);
 }
 
+bool removes_beginning(std::string_view text, const NormalizerStep& step) {
+  if (step.kind == NormalizerKind::kReplace) return step.to.empty() && text.starts_with(step.from);
+  return step.kind == NormalizerKind::kStrip && step.strips_left && !text.empty() &&
+         is_white_space(code_point_at(text, 0).value);
+}
+
 std::string apply_step(std::string_view text, const NormalizerStep& step) {
   switch (step.kind) {
     case NormalizerKind::kNormalForm:
@@ -52,11 +58,12 @@ std::string apply_step(std::string_view text, const NormalizerStep& step) {
 
 }  // namespace
 
-std::string normalize(std::string_view text, std::span<const NormalizerStep> steps) {
-  std::string normal(text);
+NormalizedText normalize(std::string_view text, std::span<const NormalizerStep> steps) {
+  NormalizedText normal = {.text = std::string(text)};
   for (const NormalizerStep& step : steps) {
-    normal = apply_step(normal, step);
-    check_growth("encode", normal.size(), text.size());
+    if (removes_beginning(normal.text, step)) normal.has_beginning = false;
+    normal.text = apply_step(normal.text, step);
+    check_growth("encode", normal.text.size(), text.size());
   }
   return normal;
 }

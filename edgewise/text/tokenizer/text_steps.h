@@ -13,8 +13,13 @@
 
 namespace edgewise {
 
+struct NormalizedText {
+  std::string text;
+  bool has_beginning = true;  // whether the first character was neither stripped nor replaced by nothing
+};
+
 /// Normalises a text. Throws Error if the result is much longer than the text.
-std::string normalize(std::string_view text, std::span<const NormalizerStep> steps);
+NormalizedText normalize(std::string_view text, std::span<const NormalizerStep> steps);
 
 /// A part of a text that will be split further, or a word.
 struct TextPiece {

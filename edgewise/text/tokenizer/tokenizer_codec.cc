@@ -22,7 +22,7 @@ AddedTokenFinder find_raw(const TokenizerFile& file) {
 
 AddedTokenFinder find_normalized(const TokenizerFile& file) {
   return {file.added, [&](const AddedToken& token) {
-            return token.is_normalized ? normalize(token.text, file.normalizer) : std::string();
+            return token.is_normalized ? normalize(token.text, file.normalizer).text : std::string();
           }};
 }
 
@@ -58,7 +58,7 @@ void TokenizerCodec::number_tokens(const std::string& where) {
       fail("{}: {} has the numbers {} and {}, needs one", where, quote(token.text), *found, token.number);
     }
     add(token.text, token.number);
-    if (token.is_normalized) decoded_[token.number] = normalize(token.text, file_.normalizer);
+    if (token.is_normalized) decoded_[token.number] = normalize(token.text, file_.normalizer).text;
   }
   // Decoding omits tokens by their texts, which normalising may have changed.
   std::unordered_set<std::string_view> special_texts;
@@ -77,14 +77,14 @@ std::optional<std::int64_t> TokenizerCodec::unknown() const {
 }
 
 void TokenizerCodec::encode_section(std::string_view text, bool begins_text, std::vector<std::int64_t>& tokens) const {
-  const std::string normal = normalize(text, file_.normalizer);
-  for (const TextSection& section : normalized_tokens_.split(normal)) {
+  const NormalizedText normal = normalize(text, file_.normalizer);
+  for (const TextSection& section : normalized_tokens_.split(normal.text)) {
     if (section.token) {
       tokens.push_back(*section.token);
       continue;
     }
-    TextPiece piece = {normal.substr(section.bytes.begin, section.bytes.size()),
-                       begins_text && section.bytes.begin == 0};
+    TextPiece piece = {normal.text.substr(section.bytes.begin, section.bytes.size()),
+                       begins_text && normal.has_beginning && section.bytes.begin == 0};
     for (const TextPiece& word : split_piece(std::move(piece), file_.splitter)) {
       merger_.append_tokens(word.text, tokens);
     }
