@@ -38,15 +38,18 @@ AdaptiveAttention::AdaptiveAttention(const Relation& relation, const MultiHeadAt
     : relation_(&relation), attention_(&attention), sublayer_(&sublayer), halted_keys_(halted_keys) {}
 
 at::Tensor AdaptiveAttention::operator()(const std::vector<NodeIndex>& active, const at::Tensor& input_AM, Pass& pass) {
-  const auto [query, key, value] = attention_->get(input_AM);
-  if (halted_.empty()) return attention_->average(*relation_, query, key, value, pass);
+  const Projections projected = attention_->get(input_AM);
+  const auto average = [&](const Relation& relation, const at::Tensor& key, const at::Tensor& value) {
+    return attention_->average(relation, projected.query, key, value, pass);
+  };
+  if (halted_.empty()) return average(*relation_, projected.key, projected.value);
   if (halted_keys_ == HaltedKeys::kDropped) {
-    return attention_->average(select_nodes(*relation_, active, active), query, key, value, pass);
+    return average(select_nodes(*relation_, active, active), projected.key, projected.value);
   }
   const std::vector<NodeIndex> order = rows_by_node(active, halted_);
-  const at::Tensor all_keys = take_rows(std::array{key, frozen_.key}, order);
-  const at::Tensor all_values = take_rows(std::array{value, frozen_.value}, order);
-  return attention_->average(select_rows(*relation_, active), query, all_keys, all_values, pass);
+  const at::Tensor all_keys = take_rows(std::array{projected.key, frozen_.key}, order);
+  const at::Tensor all_values = take_rows(std::array{projected.value, frozen_.value}, order);
+  return average(select_rows(*relation_, active), all_keys, all_values);
 }
 
 void AdaptiveAttention::halt(const std::vector<NodeIndex>& active, const std::vector<NodeIndex>& halting,

@@ -9,10 +9,10 @@ LanguageModel::LanguageModel(const TransformerOptions& options, std::uint64_t se
     : options_(check_options(options, "LanguageModel")) {
   RandomStream random(seed);
   vocabulary_ = VocabularyLayers(options, seed, random);
-  decoder_ = Encoder(options, options.decoder_layers, random);
+  decoder_ = Encoder(options, options.decoder_layers, /*is_causal=*/true, random);
   if (has_formula(options.positions)) {
     positions_ = SidePositions(PositionEncodings(options.size, options.positions));
-  } else {
+  } else if (options.positions == PositionKind::kLearned) {
     RandomStream positions_random(seed, /*stream=*/2);
     positions_ = SidePositions(options.max_positions, options.size, options.embedding_init, positions_random);
   }
@@ -27,8 +27,8 @@ at::Tensor LanguageModel::embed(std::span<const std::int64_t> tokens, std::span<
 
 at::Tensor LanguageModel::decode(const Batch& batch, Pass& pass) const {
   check(batch.input_tokens.empty(), "LanguageModel: batch has {} input tokens, needs none", batch.input_tokens.size());
-  return decoder_(batch.graph.relation(kDecoderDecoder), embed(batch.output_tokens, batch.output_positions, pass),
-                  pass);
+  return decoder_(batch.graph.relation(kDecoderDecoder), embed(batch.output_tokens, batch.output_positions, pass), pass,
+                  batch.output_positions);
 }
 
 at::Tensor LanguageModel::compute_logits(const at::Tensor& state_DM) const {

@@ -40,8 +40,8 @@ void check_not_negative(std::span<const std::int64_t> positions) {
 
 struct PositionEncodings::Table {
   PositionFormula formula;
-  std::mutex mutex;
-  std::map<std::pair<at::ScalarType, std::string>, at::Tensor> tables;  // by type and device, [positions, size]
+  std::mutex mutex = {};
+  std::map<std::pair<at::ScalarType, std::string>, at::Tensor> tables = {};  // by type and device, [positions, size]
 
   /// Returns a table of at least `count` rows.
   at::Tensor grow_to(std::int64_t count, const at::TensorOptions& options) {

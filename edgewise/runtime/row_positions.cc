@@ -36,14 +36,14 @@ RowPositions::RowPositions(const TransformerOptions& options, const HeadLayout& 
     const std::vector<double> slopes = alibi_slopes(options.heads);
     append_heads(
         heads, [&](std::int64_t head) { return static_cast<float>(slopes[head]); }, slopes_);
-    bias_ = {.slopes = slopes_.data()};
+    bias_ = kernels::ScoreBias{.slopes = slopes_.data()};
   }
   if (options.positions == PositionKind::kT5) {
     for (const std::int64_t bucket : DistanceBuckets{options.t5_buckets, options.t5_distance, is_causal}.table()) {
       append_heads(
           heads, [&](std::int64_t head) { return bias_table[bucket * options.heads + head]; }, table_);
     }
-    bias_ = {.table = table_.data(), .max_distance = options.t5_distance};
+    bias_ = kernels::ScoreBias{.table = table_.data(), .max_distance = options.t5_distance};
   }
 }
 

@@ -88,8 +88,11 @@ class WeightPacker {
            read_feed_forward(layer)});
     }
     if (options_.positions == PositionKind::kT5) {
-      weights.encoder.position_bias = reader_.read("encoder.position_bias", {options_.t5_buckets, options_.heads});
-      weights.decoder.position_bias = reader_.read("decoder.position_bias", {options_.t5_buckets, options_.heads});
+      const auto read_bias = [&](const char* name) {
+        return reader_.read(name, {options_.t5_buckets, options_.heads});
+      };
+      if (has_encoder(options_.kind)) weights.encoder.position_bias = read_bias("encoder.position_bias");
+      weights.decoder.position_bias = read_bias("decoder.position_bias");
     }
     if (is_universal()) {
       const std::int64_t width = options_.universal.filter_width;

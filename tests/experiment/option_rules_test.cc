@@ -54,7 +54,7 @@ TEST(OptionRules, NameTheOptionItsValueAndWhatItNeeds) {
             "train: model.t5_buckets is 8, needs model.positions=t5");
   EXPECT_EQ(
       error_with({"model.positions=alibi", "batch.positions=spread"}),
-      "train: batch.positions is spread, needs model.positions other than none, alibi and t5, for which only edges "
+      "train: batch.positions is \"spread\", needs model.positions other than none, alibi and t5, for which only edges "
       "count");
   EXPECT_EQ(error_with({"model.positions=rotary", "batch.positions=spread"}), "no error");
   EXPECT_EQ(error_with({"model.max_positions=600"}),

@@ -73,9 +73,9 @@ TEST(TransformerOptions, AreRejectedByErrorsThatNameTheOptionAndItsRange) {
             "Transformer: positions is learned, needs a formula with kind=universal, whose steps have position vectors "
             "too");
   EXPECT_EQ(error_with([](auto& o) { o.key_value_heads = 3; }),
-            "Transformer: key_value_heads is 3, needs a divisor of heads 8, or 0 for as many");
-  EXPECT_EQ(error_with([](auto& o) { o.key_value_heads = 2, o.score = ScoreKind::kAdditive; }),
-            "Transformer: key_value_heads is 2, needs score=dot");
+            "Transformer: key_value_heads is 3, needs a divisor of heads 2, or 0 for as many");
+  EXPECT_EQ(error_with([](auto& o) { o.key_value_heads = 1, o.score = ScoreKind::kAdditive; }),
+            "Transformer: key_value_heads is 1, needs score=dot");
   const auto relative = [](PositionKind kind) {
     return [kind](auto& o) { o.kind = ModelKind::kUniversal, o.positions = kind; };
   };

@@ -179,7 +179,7 @@ TEST(MultiHeadAttentionGradients, MatchFiniteDifferencesWithRelativePositions) {
         options.key_value_heads = is_causal ? 1 : 0;
         const AttentionWithPositions layer = {{MultiHeadAttentionOptions::from_layer(options), random},
                                               {options, is_causal, random}};
-        const Relation relation = join(std::vector<Relation>{is_causal ? causal(4) : complete(4, 4), causal(2)});
+        const Relation relation = join(std::vector<Relation>{is_causal ? causal(4) : complete(4), causal(2)});
         expect_layer_gradients_match(
             layer, {random_tensor({6, 8}, 2)}, [&](const AttentionWithPositions& l, const Tensors& x, Pass& pass) {
               const SelfPositions positions = l.positions.of_nodes(node_positions, x[0].options());
