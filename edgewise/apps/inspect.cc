@@ -51,10 +51,12 @@ void print_model(const fs::path& path) {
   const TransformerOptions& options = model.model->options();
   print_output("{}: whole, every file as it was written\n", printable(files.path()));
   print_output("written by  {}\n", printable(files.manifest().tool));
-  print_output("model       {}, {} + {} layers, size {}, {} heads, feed-forward {}, preset {}\n",
-               model_name(options.kind), options.encoder_layers, options.decoder_layers, options.size, options.heads,
-               options.feed_forward, enum_name(options.preset));
+  const bool has_sides = has_encoder(options.kind);
+  print_output("model       {}, {}{} layers, size {}, {} heads, feed-forward {}, preset {}\n", model_name(options.kind),
+               has_sides ? fmt::format("{} + ", options.encoder_layers) : "", options.decoder_layers, options.size,
+               options.heads, options.feed_forward, enum_name(options.preset));
   print_output("parameters  {}\n", count_parameters(model.model->parameters()));
+  if (!has_sides) return print_output("vocabulary  {}\n", describe_vocabulary(*model.vocabularies.output));
   print_output("input       {}\n", describe_vocabulary(*model.vocabularies.input));
   print_output("output      {}\n", describe_vocabulary(*model.vocabularies.output));
 }

@@ -40,7 +40,8 @@ void add_picture_output(CLI::App& command, const char* caller, PictureSource sou
 void add_attention_map_options(CLI::App& command, AttentionMapSelection& selection) {
   command
       .add_option("--attention", selection.kind,
-                  "the attention that is drawn, or open first on a page: encoder, decoder or cross (default)")
+                  "the attention that is drawn, or open first on a page: encoder, decoder or cross (default); a "
+                  "language model has decoder only")
       ->transform(one_of<AttentionKind>());
   command.add_option("--layer", selection.layer,
                      "the layer of the map, from 0, or mean; default: the last layer, in a drawing all layers");
@@ -50,10 +51,11 @@ void add_attention_map_options(CLI::App& command, AttentionMapSelection& selecti
 
 void add_attention(CLI::App& picture) {
   const auto options = std::make_shared<AttentionPictureOptions>();
-  CLI::App* attention =
-      picture.add_subcommand("attention", "Draw the attention weights of a model on one sentence pair");
+  CLI::App* attention = picture.add_subcommand(
+      "attention", "Draw the attention weights of a model on one sentence pair, or of a language model on a text");
   add_path(*attention, "--model", options->model, "a run or model directory")->required();
-  auto* input = attention->add_option("--input", options->input, "the input sentence of the pair");
+  auto* input = attention->add_option("--input", options->input,
+                                      "the input sentence of the pair, or the text of a language model");
   attention->add_option("--output", options->output, "the output sentence; default: the model's translation of --input")
       ->needs(input);
   auto* pairs =

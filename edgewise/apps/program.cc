@@ -41,6 +41,7 @@ int run_edgewise(int argc, char** argv) {
   add_compare(program);
   add_score(program);
   add_score_pairs(program);
+  add_perplexity(program);
   add_inspect(program);
   add_doctor(program, TORCH_VERSION);
   add_picture(program);

@@ -4,6 +4,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <cmath>
+
 #include "edgewise/apps/runtime/standard_streams.h"
 #include "edgewise/base/threads.h"
 #include "edgewise/base/utf8.h"
@@ -41,12 +43,25 @@ void print_corpus_report(const Corpus& corpus) {
   }
 }
 
+void print_text_report(const TextCorpus& corpus) {
+  const DocumentReport& report = corpus.train->report();
+  print_unless_empty("left out", describe_counts("line", {{report.skipped, "with bad UTF-8"}}));
+  print_unless_empty("put right", describe_counts("line", {{report.replaced, "with bad UTF-8"}}));
+  for (const std::string& place : report.first_bad) print_output("  {}\n", printable(place));
+}
+
 std::string format_validation(const Validation& validation) {
   std::string text = fmt::format("loss {:.3f}, accuracy {:.1f} %", validation.loss, 100 * validation.accuracy);
   if (validation.sequence_accuracy) {
     text += fmt::format(", sequences right {:.2f} %", 100 * *validation.sequence_accuracy);
   }
   if (validation.bleu) text += fmt::format(", BLEU {:.2f}", *validation.bleu);
+  if (validation.bits_per_byte) {
+    const bool has_characters = validation.bits_per_character.has_value();
+    text += fmt::format(", perplexity {:.2f}, {:.3f} bits per {}", std::exp(validation.loss),
+                        has_characters ? *validation.bits_per_character : *validation.bits_per_byte,
+                        has_characters ? "character" : "byte");
+  }
   return text;
 }
 
@@ -71,6 +86,17 @@ void Progress::on_encode(const EncodeReport& report) {
 void Progress::on_data(std::int64_t training_pairs, const Corpus& corpus, const Vocabularies& vocabularies) {
   print_output("{} pairs to learn from, {} to validate, {} to test; {}\n", training_pairs, corpus.valid.size(),
                corpus.test.size(), describe_vocabularies(vocabularies, experiment_.vocabulary.shared));
+}
+
+void Progress::on_texts(const TextCorpus& corpus) { print_text_report(corpus); }
+
+void Progress::on_text_data(std::optional<std::int64_t> training_tokens, const TextCorpus& corpus,
+                            const Vocabularies& vocabularies) {
+  const auto size_of = [](const auto& text) { return text == nullptr ? 0 : text->report().bytes; };
+  print_output("{}{} bytes in {} documents to learn from, {} bytes to validate, {} to test; {}\n",
+               training_tokens ? fmt::format("{} tokens from ", *training_tokens) : "", size_of(corpus.train),
+               corpus.train->report().documents, size_of(corpus.valid), size_of(corpus.test),
+               describe_vocabularies(vocabularies, experiment_.vocabulary.shared));
 }
 
 void Progress::on_model(const SequenceModel& model) {

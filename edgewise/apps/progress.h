@@ -22,6 +22,9 @@ class Progress : public RunObserver {
   void on_corpus(const Corpus& corpus) override;
   void on_encode(const EncodeReport& report) override;
   void on_data(std::int64_t training_pairs, const Corpus& corpus, const Vocabularies& vocabularies) override;
+  void on_texts(const TextCorpus& corpus) override;
+  void on_text_data(std::optional<std::int64_t> training_tokens, const TextCorpus& corpus,
+                    const Vocabularies& vocabularies) override;
   void on_model(const SequenceModel& model) override;
   void on_parameters(const std::string& file) override;
   void on_start() override;
@@ -46,8 +49,12 @@ class Progress : public RunObserver {
   Validation last_validation_;  // empty before the first validation
 };
 
-/// Formats a validation: "loss 1.83, accuracy 64.2 %, BLEU 31.4".
+/// Formats a validation: "loss 1.83, accuracy 64.2 %, BLEU 31.4", or for a language model "loss 1.470, accuracy 56.1 %,
+/// perplexity 4.35, 2.121 bits per character".
 std::string format_validation(const Validation& validation);
+
+/// Prints how many lines of the training text are not UTF-8, and the places of the first.
+void print_text_report(const TextCorpus& corpus);
 
 /// Prints how many training pairs were left out and repaired, and the places of the first pairs left out.
 void print_corpus_report(const Corpus& corpus);

@@ -24,6 +24,7 @@
 #include "edgewise/distributed/launch/local_processes.h"
 #include "edgewise/distributed/launch_environment.h"
 #include "edgewise/distributed/process_group.h"
+#include "edgewise/experiment/language_task.h"
 #include "edgewise/experiment/make_vocabularies.h"
 #include "edgewise/experiment/run_config.h"
 #include "edgewise/nn/serialize.h"
@@ -57,12 +58,22 @@ std::string_view resuming(const TrainCommand& command) {
 /// Returns the signal that ended the run: SIGTERM if another process received the signal.
 int signal_of(const TrainSignals& signals) { return signals.end_signal() != 0 ? signals.end_signal() : SIGTERM; }
 
+/// Measures a language model on the test text, in chunks as in training.
+Validation evaluate_text(const TranslationModel& model, const DocumentText& text, const StopRequest& stop) {
+  const std::int64_t length = model.experiment.batch.length;
+  const CoverOptions cover = {.length = length, .step = length};
+  return evaluate(model, encode_evaluation_text(model.model->options(), text, *model.vocabularies.output, cover, &stop),
+                  &stop);
+}
+
 /// Scores the test set of a finished run.
 void score_test(const TrainCommand& command, const TrainResult& result, TrainSignals& signals) {
   try {
     const TranslationModel model = load_model(command.run);
     move_parameters(model.model->parameters(), result.device);
-    const Validation scores = evaluate(model, result.test, &signals.requests().stop);
+    const StopRequest& stop = signals.requests().stop;
+    const Validation scores =
+        result.test_text ? evaluate_text(model, *result.test_text, stop) : evaluate(model, result.test, &stop);
     print_output("test: {}\n", format_validation(scores));
   } catch (const StopException&) {
     print_output("stopped before the test set was scored. To score it, {}.\n", resuming(command));
@@ -141,7 +152,7 @@ void train_and_report(const TrainCommand& command, const Experiment& experiment,
   print_output("{} after {} steps and {}\n",
                result.outcome == Outcome::kStoppedEarly ? "validation no longer improves: ended" : "ended", result.step,
                format_duration(result.seconds));
-  if (result.test.size() > 0) score_test(command, result, signals);
+  if (result.test.size() > 0 || result.test_text) score_test(command, result, signals);
 }
 
 void train_silently(const TrainCommand& command, const Experiment& experiment, TrainSignals& signals,

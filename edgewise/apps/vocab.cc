@@ -28,12 +28,22 @@ void run_vocab(const VocabCommand& command) {
   experiment.data.valid.clear();
   experiment.data.test.clear();
   check_output_directory(command.destination, {}, command.overwrite, "vocab");
-  const Corpus corpus = load_corpus(experiment.data, std::filesystem::path(command.config).parent_path());
+  const std::filesystem::path folder = std::filesystem::path(command.config).parent_path();
+  const auto write = [&](const Vocabularies& vocabularies, const std::string& source) {
+    write_vocabularies(command.destination, vocabularies, experiment.vocabulary.shared, "vocab");
+    print_output("{}: {}, from {}\n", printable(command.destination),
+                 describe_vocabularies(vocabularies, experiment.vocabulary.shared), source);
+  };
+  if (!has_encoder(experiment.model.kind)) {
+    const bool is_bytes = experiment.vocabulary.kind == VocabularyKind::kBytes;
+    const TextCorpus texts = load_text_corpus(experiment.data, {.is_bytes = is_bytes}, folder);
+    print_text_report(texts);
+    return write(make_vocabularies(experiment.vocabulary, *texts.train),
+                 fmt::format("{} lines", texts.train->report().lines));
+  }
+  const Corpus corpus = load_corpus(experiment.data, folder);
   print_corpus_report(corpus);
-  const Vocabularies vocabularies = make_vocabularies(experiment.vocabulary, corpus);
-  write_vocabularies(command.destination, vocabularies, experiment.vocabulary.shared, "vocab");
-  print_output("{}: {}, from {} pairs\n", printable(command.destination),
-               describe_vocabularies(vocabularies, experiment.vocabulary.shared), corpus.num_training_pairs());
+  write(make_vocabularies(experiment.vocabulary, corpus), fmt::format("{} pairs", corpus.num_training_pairs()));
 }
 
 }  // namespace

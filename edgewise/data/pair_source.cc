@@ -11,7 +11,8 @@ namespace edgewise {
 
 void check_pairs(const char* caller, std::span<const TokenPair> pairs) {
   for (std::size_t i = 0; i < pairs.size(); ++i) {
-    check(!pairs[i].input.empty() && pairs[i].output.size() >= 2,
+    const bool has_input = !pairs[i].input.empty() || pairs[0].input.empty();
+    check(has_input && pairs[i].output.size() >= 2,
           "{}: pair {} has {} input and {} output tokens, needs at least 1 and 2", caller, i, pairs[i].input.size(),
           pairs[i].output.size());
   }

@@ -59,7 +59,8 @@ class PairsInMemory final : public PairSource {
   std::int64_t block_size_;
 };
 
-/// Throws Error, beginning with `caller`, for a pair with an empty input or an output of fewer than two tokens.
+/// Throws Error, beginning with `caller`, for a pair with an empty input, unless the first pair has none either, and
+/// for an output of fewer than two tokens.
 void check_pairs(const char* caller, std::span<const TokenPair> pairs);
 
 /// One of `count` shares of a source: each pair of an epoch is in exactly one of them. A share has whole visits if

@@ -68,32 +68,6 @@ class BatchRow {
   std::int64_t size_;
 };
 
-void measure_by_token(const TranslationModel& model, const EncodedPairs& pairs, const StopRequest* stop,
-                      ProcessGroup& processes, Validation& validation) {
-  const BatchOptions& options = model.experiment.batch;
-  const BatchRow row(model.model->options());
-  const auto measure = [&](const std::vector<std::size_t>& numbers) {
-    const std::vector<Batch> batches = batches_in_order(pairs.pairs, options, stop);
-    at::Tensor rows = at::zeros({std::ssize(numbers), row.size()}, at::kDouble);
-    auto* out = rows.mutable_data_ptr<double>();
-    for (const std::size_t number : numbers) {
-      throw_if_set(stop);
-      Pass pass = Pass::inference();
-      row.write(model.model->loss(batches[number], model.loss_options(), /*rdrop=*/0, pass), out);
-      out += row.size();
-    }
-    return rows;
-  };
-  const at::Tensor rows = share_rows(processes, sizes_in_order(pairs.pairs, options).size(), measure);
-  // Batch by batch, so that the sum has the same bits with any number of processes.
-  std::vector<double> sum(static_cast<std::size_t>(row.size()));
-  const double* value = rows.const_data_ptr<double>();
-  for (std::int64_t batch = 0; batch < rows.size(0); ++batch) {
-    for (double& total : sum) total += *value++;
-  }
-  row.read(sum.data(), validation);
-}
-
 double sequence_accuracy(const std::vector<std::string>& outputs, const std::vector<std::string>& references) {
   std::int64_t correct = 0;
   for (std::size_t i = 0; i < outputs.size(); ++i) correct += outputs[i] == references[i] ? 1 : 0;
@@ -161,11 +135,39 @@ std::vector<TranslatedText> translate(const TranslationModel& model, const std::
   return outputs;
 }
 
+void measure_by_token(const TranslationModel& model, std::size_t num_batches,
+                      const std::function<Batch(std::size_t number)>& make, const LossOptions& options,
+                      const StopRequest* stop, ProcessGroup& processes, Validation& validation) {
+  const at::NoGradGuard no_grad;
+  const BatchRow row(model.model->options());
+  const auto measure = [&](const std::vector<std::size_t>& numbers) {
+    at::Tensor rows = at::zeros({std::ssize(numbers), row.size()}, at::kDouble);
+    auto* out = rows.mutable_data_ptr<double>();
+    for (const std::size_t number : numbers) {
+      throw_if_set(stop);
+      Pass pass = Pass::inference();
+      row.write(model.model->loss(make(number), options, /*rdrop=*/0, pass), out);
+      out += row.size();
+    }
+    return rows;
+  };
+  const at::Tensor rows = share_rows(processes, num_batches, measure);
+  // Batch by batch, so that the sum has the same bits with any number of processes.
+  std::vector<double> sum(static_cast<std::size_t>(row.size()));
+  const double* value = rows.const_data_ptr<double>();
+  for (std::int64_t batch = 0; batch < rows.size(0); ++batch) {
+    for (double& total : sum) total += *value++;
+  }
+  row.read(sum.data(), validation);
+}
+
 Validation evaluate(const TranslationModel& model, const EvaluationPairs& pairs, const StopRequest* stop,
                     ProcessGroup& processes) {
-  const at::NoGradGuard no_grad;
   Validation validation;
-  measure_by_token(model, pairs.encoded, stop, processes, validation);
+  const std::vector<Batch> batches = batches_in_order(pairs.encoded.pairs, model.experiment.batch, stop);
+  measure_by_token(
+      model, batches.size(), [&batches](std::size_t number) { return batches[number]; }, model.loss_options(), stop,
+      processes, validation);
   // A model whose loss is not finite computes no probabilities to search with: its outputs count as empty.
   std::vector<std::string> outputs(pairs.sentences.inputs.size());
   if (std::isfinite(validation.loss)) outputs = translate_best(model, pairs.sentences.inputs, stop, processes);

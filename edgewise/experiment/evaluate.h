@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
+#include <functional>
+
 #include "edgewise/base/stop_request.h"
 #include "edgewise/data/encode.h"
 #include "edgewise/distributed/process_group.h"
@@ -21,6 +24,13 @@ struct EvaluationPairs {
 /// the end.
 EvaluationPairs encode_evaluation_pairs(const Experiment& experiment, SentencePairs sentences,
                                         const Vocabularies& vocabularies, const StopRequest* stop = nullptr);
+
+/// Measures loss, accuracy and ponder steps of the model over `num_batches` batches, which `make` makes by number, and
+/// sets them in `validation`. Several processes share the batches, and set equal results. Throws StopException if
+/// `stop` is set.
+void measure_by_token(const TranslationModel& model, std::size_t num_batches,
+                      const std::function<Batch(std::size_t number)>& make, const LossOptions& options,
+                      const StopRequest* stop, ProcessGroup& processes, Validation& validation);
 
 /// Measures loss and accuracy per token, and translates the inputs with the config's [search]. Text is scored by BLEU
 /// (in lower case if the model's outputs are), a letter task by the share of sequences that equal their reference.

@@ -168,6 +168,15 @@ Vocabularies make_vocabularies(const VocabularySection& options, const Corpus& c
                     learn_cases(options, sample_pairs(corpus.train, options.sentences)));
 }
 
+Vocabularies make_vocabularies(const VocabularySection& options, const DocumentText& text,
+                               std::optional<GivenVocabularies> given) {
+  if (given) return std::move(given->vocabularies);
+  const std::vector<std::string> lines = sample_lines(text, options.sentences);
+  const auto learned = build_vocabulary({lines}, options);
+  check_sizes(options, {learned, learned});
+  return {learned, learned};
+}
+
 std::string describe_unused_options(const VocabularySection& options) {
   if (options.file.empty()) return "";
   const VocabularySection defaults;

@@ -9,6 +9,7 @@
 #include "edgewise/data/corpus.h"
 #include "edgewise/distributed/process_group.h"
 #include "edgewise/options/experiment.h"
+#include "edgewise/text/corpus/document_text.h"
 #include "edgewise/translate/vocabulary_files.h"
 
 namespace edgewise {
@@ -33,6 +34,10 @@ std::optional<GivenVocabularies> read_given_vocabularies(const VocabularySection
 /// Makes the vocabularies of a new run: the given ones or, without them, vocabularies that are learned from the
 /// training text. Throws Error as build_vocabulary does.
 Vocabularies make_vocabularies(const VocabularySection& options, const Corpus& corpus,
+                               std::optional<GivenVocabularies> given = std::nullopt);
+
+/// Does the same for a language model; both vocabularies are one.
+Vocabularies make_vocabularies(const VocabularySection& options, const DocumentText& text,
                                std::optional<GivenVocabularies> given = std::nullopt);
 
 /// Describes the options that have no effect, because the vocabulary is read from `options.file` instead of learned:

@@ -8,6 +8,7 @@
 #include "edgewise/base/error.h"
 #include "edgewise/base/memory.h"
 #include "edgewise/base/utf8.h"
+#include "edgewise/data/encode.h"
 #include "edgewise/models/model_attention.h"
 #include "edgewise/models/model_costs.h"
 
@@ -72,6 +73,17 @@ std::optional<std::size_t> parse_map_index(const std::string& text, std::size_t 
 
 }  // namespace
 
+TokenPair encode_text(const TranslationModel& model, std::string_view text, std::string_view caller) {
+  const Vocabulary& vocabulary = *model.vocabularies.output;
+  const std::vector<std::int64_t> tokens = vocabulary.encode(text);
+  const std::int64_t most = model.experiment.batch.length;
+  check(std::ssize(tokens) < most, "{}: the text has {} tokens and an end token, the model was trained with at most {}",
+        caller, tokens.size(), most);
+  TokenPair pair = frame_pair({}, {}, tokens, frame_output(vocabulary, "", caller));
+  require_map_memory(model, pair, caller);
+  return pair;
+}
+
 TokenPair encode_pair(const TranslationModel& model, std::string_view input, std::string_view output,
                       std::string_view caller) {
   return check_and_pair(model, input, model.vocabularies.output->encode(output), caller);
@@ -92,6 +104,15 @@ std::vector<AttentionMaps> attention_maps(const TranslationModel& model, const T
   const std::vector<std::string> decoder_inputs = texts_of(*model.vocabularies.output, output.first(output.size() - 1));
   const std::vector<std::string> predictions = texts_of(*model.vocabularies.output, output.subspan(1));
   const std::string layer_name = model.model->options().kind == ModelKind::kUniversal ? "step" : "layer";
+  if (pair.input.empty()) {
+    return {{.name = "self-attention",
+             .layer_name = layer_name,
+             .row_title = "tokens",
+             .column_title = "tokens",
+             .rows = decoder_inputs,
+             .columns = decoder_inputs,
+             .weights = by_layer_and_head(attention.decoder)}};
+  }
   return {{.name = "encoder self-attention",
            .layer_name = layer_name,
            .row_title = "input",
@@ -113,6 +134,18 @@ std::vector<AttentionMaps> attention_maps(const TranslationModel& model, const T
            .rows = predictions,
            .columns = input_texts,
            .weights = by_layer_and_head(attention.cross)}};
+}
+
+std::size_t select_kind(const AttentionMapSelection& selection, std::size_t num_kinds, std::string_view caller) {
+  if (num_kinds == 1) {
+    check(selection.kind.value_or(AttentionKind::kDecoderSelf) == AttentionKind::kDecoderSelf,
+          "{}: --attention is {}, needs decoder, the only attention of a language model", caller,
+          enum_name(*selection.kind));
+    return 0;
+  }
+  const auto kind = static_cast<std::size_t>(selection.kind.value_or(AttentionKind::kCross));
+  check(kind < num_kinds, "{}: there are {} kinds of attention, needs {}", caller, num_kinds, kind + 1);
+  return kind;
 }
 
 MapIndex select_map(const AttentionMapSelection& selection, const AttentionMaps& maps, std::string_view caller) {

@@ -14,8 +14,8 @@
 #include "edgewise/experiment/attention_log.h"
 #include "edgewise/experiment/make_vocabularies.h"
 #include "edgewise/experiment/run_config.h"
+#include "edgewise/experiment/training_data.h"
 #include "edgewise/experiment/training_doubts.h"
-#include "edgewise/experiment/translation_task.h"
 #include "edgewise/kernels/gemm/gemm.h"
 #include "edgewise/models/model_costs.h"
 #include "edgewise/nn/serialize.h"
@@ -26,14 +26,6 @@ namespace edgewise {
 namespace {
 
 constexpr const char* kLockFile = "lock";  // the file that RunLock creates
-
-EncodeOptions training_encode_options(const Experiment& experiment) {
-  const VocabularySection& vocabulary = experiment.vocabulary;
-  EncodeOptions options = make_encode_options(experiment.data);
-  options.input_sampling = {.strength = vocabulary.input_sampling, .best = vocabulary.sampling_best};
-  options.output_sampling = {.strength = vocabulary.output_sampling, .best = vocabulary.sampling_best};
-  return options;
-}
 
 /// The lock of a run directory before training. If training does not begin, removes a directory that it created.
 class PreparedRun {
@@ -108,47 +100,11 @@ RunStart read_start(const Experiment& experiment, const std::filesystem::path& r
   return start;
 }
 
-/// Returns the number of training pairs, after reporting those that are left out. Process 0 alone counts them.
-std::int64_t count_training_pairs(const EncodedText& pairs, const Corpus& corpus, bool is_counted,
-                                  RunObserver& observer) {
-  if (!is_counted) return corpus.num_training_pairs();
-  const EncodeReport report = pairs.count_pairs();
-  observer.on_encode(report);
-  return report.kept;
-}
-
-/// Reads a sample of the training pairs, and warns about vocabularies that do not fit it.
-void warn_of_vocabularies(const Corpus& corpus, const Vocabularies& vocabularies, RunObserver& observer) {
-  constexpr std::int64_t kMostPairs = 10'000;
-  const SentencePairs sample = sample_pairs(corpus.train, kMostPairs);
-  const auto warn = [&](std::string_view side, const std::vector<std::string>& sentences,
-                        const Vocabulary& vocabulary) {
-    for (const std::string& doubt : describe_vocabulary_doubts(side, sentences, vocabulary)) {
-      observer.on_warning(0, doubt);
-    }
-  };
-  warn("input", sample.inputs, *vocabularies.input);
-  warn("output", sample.outputs, *vocabularies.output);
-}
-
-/// Throws CollectiveError unless all processes train and validate with the same pairs.
-void check_same_pairs(ProcessGroup& processes, const BatchShares& batches, const SentencePairs& valid) {
+/// Throws CollectiveError unless all processes train and validate with the same data.
+void check_same_data(ProcessGroup& processes, const BatchShares& batches, const TrainingData& data) {
   if (processes.size() == 1) return;
-  check_same(processes,
-             {{"hash of the training pairs", fmt::format("{:016x}", batches.fingerprint())},
-              {"hash of the validation pairs", sha256(pack_strings(valid.inputs) + pack_strings(valid.outputs))}});
-}
-
-/// Checks the memory for the edges of validation batches, whose pairs may be longer than those of training.
-void require_validation_memory(const TransformerOptions& model, const BatchOptions& options,
-                               std::span<const TokenPair> pairs) {
-  if (pairs.empty()) return;
-  const auto memory = [&model](const BatchTokens& batch) { return edge_memory(model, batch); };
-  const BatchTokens batch = std::ranges::max(sizes_in_order(pairs, options), {}, memory);
-  require_memory(memory(batch),
-                 fmt::format("train: validating a batch of {} input and {} output tokens by additive attention",
-                             batch.input, batch.output),
-                 "choose a smaller batch.tokens, shorter pairs in data.valid or model.score=dot");
+  check_same(processes, {{"hash of the training pairs", fmt::format("{:016x}", batches.fingerprint())},
+                         {"hash of the validation pairs", sha256(data.describe_validation())}});
 }
 
 /// Chooses and prepares the device of this process.
@@ -172,31 +128,21 @@ TrainResult train(const Experiment& experiment, const std::filesystem::path& run
   on_first_process(processes, [&] { start = read_start(experiment, run, settings, observer); });
   const at::Device device = take_device(experiment, settings, processes);
   observer.on_device(device);
-  Corpus corpus;
-  in_all_processes(processes, [&] { corpus = load_corpus(experiment.data, settings.data_folder); });
-  observer.on_corpus(corpus);
+  std::unique_ptr<TrainingData> data;
+  in_all_processes(processes, [&] { data = open_training_data(experiment, settings.data_folder, observer); });
 
-  const Vocabularies vocabularies = share_vocabularies(processes, experiment.vocabulary.shared, [&] {
-    return make_vocabularies(experiment.vocabulary, corpus, std::move(start.vocabularies));
-  });
+  const Vocabularies vocabularies = share_vocabularies(
+      processes, experiment.vocabulary.shared, [&] { return data->make_vocabularies(std::move(start.vocabularies)); });
   const TransformerOptions model_options = transformer_options(experiment, vocabularies);
   std::optional<BatchShares> batches;
-  EvaluationPairs validation;
   in_all_processes(processes, [&] {
     check_options(experiment.search, vocabularies.output->size());
-    const auto pairs = std::make_shared<EncodedText>(
-        corpus.train, PairEncoder(vocabularies.input, vocabularies.output, training_encode_options(experiment)));
-    observer.on_data(count_training_pairs(*pairs, corpus, is_first && !settings.is_resumed, observer), corpus,
-                     vocabularies);
-    if (is_first && !settings.is_resumed) warn_of_vocabularies(corpus, vocabularies, observer);
-    batches.emplace(pairs, experiment.batch, experiment.train.seed, ranks);
+    const auto pairs = data->encode(vocabularies, is_first && !settings.is_resumed, observer);
+    batches.emplace(pairs, data->batch_options(), experiment.train.seed, ranks);
     if (device.is_cpu()) require_training_memory(model_options, experiment.train, *batches, processes);
-    validation = encode_evaluation_pairs(experiment, std::move(corpus.valid), vocabularies);
-    // Test pairs for which the model has too few positions are refused before training, not after.
-    if (model_options.num_learned_positions() > 0) encode_evaluation_pairs(experiment, corpus.test, vocabularies);
-    if (device.is_cpu()) require_validation_memory(model_options, experiment.batch, validation.encoded.pairs);
+    data->encode_validation(vocabularies, model_options, device.is_cpu());
   });
-  check_same_pairs(processes, *batches, validation.sentences);
+  check_same_data(processes, *batches, *data);
   kernels::prepare_gemm();
   const auto model = make_model(model_options, experiment.train.seed);
   observer.on_model(*model);
@@ -206,13 +152,13 @@ TrainResult train(const Experiment& experiment, const std::filesystem::path& run
     observer.on_parameters(start.model->parameters_name);
     start.model.reset();  // frees the parameters
   });
-  TranslationTask task({experiment, vocabularies, model}, std::move(validation), processes);
-  TensorBoard tensorboard(run, task, experiment.train.clip_norm);
+  const std::unique_ptr<TrainingTask> task = data->make_task({experiment, vocabularies, model}, processes);
+  TensorBoard tensorboard(run, *task, experiment.train.clip_norm);
   AttentionLog attention(run);
   LossDoubt doubt(observer, vocabularies.output->size(), experiment.train.warmup);
   Observers observers(is_first ? std::vector<TrainObserver*>{&observer, &tensorboard, &attention, &doubt}
                                : std::vector<TrainObserver*>{&observer});
-  Trainer trainer(experiment.train, task, *batches, observers, processes, device);
+  Trainer trainer(experiment.train, *task, *batches, observers, processes, device);
   if (is_first) trainer.open(run, start.prepared->take_lock());
   if (settings.is_resumed) trainer.resume_from_last();
 
@@ -220,11 +166,10 @@ TrainResult train(const Experiment& experiment, const std::filesystem::path& run
   const auto begin = std::chrono::steady_clock::now();
   const Outcome outcome = trainer.run(requests);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-  return {.outcome = outcome,
-          .step = trainer.state().step,
-          .seconds = took.count(),
-          .test = std::move(corpus.test),
-          .device = device};
+  TrainResult result = {
+      .outcome = outcome, .step = trainer.state().step, .seconds = took.count(), .test = {}, .device = device};
+  data->move_test(result);
+  return result;
 }
 
 }  // namespace edgewise

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
+#include <optional>
 
 #include "edgewise/data/corpus.h"
+#include "edgewise/data/text_corpus.h"
 #include "edgewise/experiment/evaluate.h"
 #include "edgewise/train/device.h"
 #include "edgewise/train/observer.h"
@@ -24,6 +27,10 @@ class RunObserver : public TrainObserver {
   /// minutes for a large corpus, so a resumed run does not count again.
   virtual void on_encode(const EncodeReport&) {}
   virtual void on_data(std::int64_t /*training_pairs*/, const Corpus&, const Vocabularies&) {}
+  /// Called for a language model instead of on_corpus, on_encode and on_data. The number of training tokens is that of
+  /// an epoch; a resumed run does not count them again.
+  virtual void on_texts(const TextCorpus&) {}
+  virtual void on_text_data(std::optional<std::int64_t> /*training_tokens*/, const TextCorpus&, const Vocabularies&) {}
   virtual void on_model(const SequenceModel&) {}
   /// Called when the model has the parameters of TrainSettings::from; `file` is the path of the parameters.
   virtual void on_parameters(const std::string& /*file*/) {}
@@ -40,9 +47,10 @@ struct TrainSettings {
 
 struct TrainResult {
   Outcome outcome = Outcome::kFinished;
-  std::int64_t step = 0;  // the run's last step
-  double seconds = 0.0;   // time in the training loop of this call
-  SentencePairs test;     // the config's test set; empty when it has none
+  std::int64_t step = 0;                                    // the run's last step
+  double seconds = 0.0;                                     // time in the training loop of this call
+  SentencePairs test;                                       // the config's test set; empty when it has none
+  std::shared_ptr<const DocumentText> test_text = nullptr;  // the test text of a language model; null when it has none
   at::Device device = at::kCPU;
 };
 

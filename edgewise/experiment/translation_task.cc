@@ -17,36 +17,14 @@ std::optional<TokenPair> encode_recorded_pair(const TranslationModel& model) {
   return encode_pair(model, recorded.input, recorded.output, "train");
 }
 
-/// Returns all attention maps of the pair as a JSON array on one line.
-std::string attention_json(const TranslationModel& model, const TokenPair& pair, const StopRequest& stop) {
-  std::string list = json_array(attention_maps(model, pair, &stop),
-                                [&stop](const AttentionMaps& maps) { return json_of(maps, &stop); });
-  std::erase(list, '\n');  // the line feeds between rows; line feeds in token texts are escaped
-  return list;
-}
-
 }  // namespace
 
-TranslationTask::TranslationTask(TranslationModel model, EvaluationPairs validation, ProcessGroup& processes)
-    : model_(std::move(model)),
-      validation_(std::move(validation)),
-      processes_(processes),
-      recorded_pair_(encode_recorded_pair(model_)) {}
-
-Validation TranslationTask::validate(const StopRequest& stop) {
-  Validation validation = evaluate(model_, validation_, &stop, processes_);
-  if (recorded_pair_) validation.attention = attention_json(model_, *recorded_pair_, stop);
-  return validation;
+BatchLoss ModelTask::loss(const Batch& batch, Pass& pass) {
+  const double rdrop = model_.experiment.train.rdrop;
+  return model_.model->loss(rdrop > 0 ? repeat_batch(batch) : batch, model_.loss_options(), rdrop, pass);
 }
 
-std::map<std::string, std::string> TranslationTask::model_files() {
-  std::map<std::string, std::string> files =
-      serialize_vocabularies(model_.vocabularies, model_.experiment.vocabulary.shared);
-  files[std::string(kConfigFile)] = to_toml(model_.experiment, TomlComments::kHelp);
-  return files;
-}
-
-void TranslationTask::clear_constant_gradients() {
+void ModelTask::clear_constant_gradients() {
   const TransformerOptions& options = model_.model->options();
   if (options.begin_embedding == BeginEmbedding::kLearned) return;
   for (const NamedTensor& parameter : parameters()) {
@@ -55,9 +33,31 @@ void TranslationTask::clear_constant_gradients() {
   }
 }
 
-BatchLoss TranslationTask::loss(const Batch& batch, Pass& pass) {
-  const double rdrop = model_.experiment.train.rdrop;
-  return model_.model->loss(rdrop > 0 ? repeat_batch(batch) : batch, model_.loss_options(), rdrop, pass);
+std::map<std::string, std::string> ModelTask::model_files() {
+  std::map<std::string, std::string> files =
+      serialize_vocabularies(model_.vocabularies, model_.experiment.vocabulary.shared);
+  files[std::string(kConfigFile)] = to_toml(model_.experiment, TomlComments::kHelp);
+  return files;
+}
+
+std::string ModelTask::attention_json(const TokenPair& pair, const StopRequest& stop) const {
+  std::string list = json_array(attention_maps(model_, pair, &stop),
+                                [&stop](const AttentionMaps& maps) { return json_of(maps, &stop); });
+  std::erase(list, '\n');  // the line feeds between rows; line feeds in token texts are escaped
+  return list;
+}
+
+TranslationTask::TranslationTask(TranslationModel translation_model, EvaluationPairs validation,
+                                 ProcessGroup& processes)
+    : ModelTask(std::move(translation_model)),
+      validation_(std::move(validation)),
+      processes_(processes),
+      recorded_pair_(encode_recorded_pair(model())) {}
+
+Validation TranslationTask::validate(const StopRequest& stop) {
+  Validation validation = evaluate(model(), validation_, &stop, processes_);
+  if (recorded_pair_) validation.attention = attention_json(*recorded_pair_, stop);
+  return validation;
 }
 
 }  // namespace edgewise

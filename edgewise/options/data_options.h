@@ -30,7 +30,9 @@ struct DataOptions {
   std::vector<std::string> train;
   std::vector<double> weights;
   std::vector<std::string> valid;
+  double valid_share = 0.0;
   std::vector<std::string> test;
+  std::string document_separator;
   std::int64_t limit = 0;
   BadUtf8 bad_utf8 = BadUtf8::kSkip;
   SameSides same_sides = SameSides::kKeep;
@@ -56,17 +58,26 @@ struct DataOptions {
     field("task", self.task,
           "text: sentence pairs from files; copy, reverse, sort: random letters, and an output that copies, reverses "
           "or sorts them");
-    field("train", self.train, "text: training pairs: one TSV file, or two files with a sentence on each line");
+    field(
+        "train", self.train,
+        "text: training pairs: one TSV file, or two files with a sentence on each line; language_model: files of text, "
+        "plain or compressed");
     field("weights", self.weights,
           "text: how often an epoch visits each corpus of train, if train lists the files of several corpora",
           at_least(0.001).at_most(1000));
-    field("valid", self.valid, "text: validation pairs, which decide the best model");
-    field("test", self.test, "text: test pairs, for the final score");
+    field("valid", self.valid, "text: validation pairs, or files of text, which decide the best model");
+    field("valid_share", self.valid_share,
+          "language_model: share of the file of train, at its end, that validates instead of files of valid; 0: none",
+          at_least(0).at_most(0.9));
+    field("test", self.test, "text: test pairs, or files of text, for the final score");
+    field("document_separator", self.document_separator,
+          "language_model: line that ends a document, such as <|endoftext|>; tokens attend within their document only; "
+          "empty: each file is one document");
     field("limit", self.limit, "text: number of usable training pairs to read from each corpus; 0: all",
           at_least(0).at_most(1e12));
     field("bad_utf8", self.bad_utf8,
-          "text: what to do with training pairs that are not valid UTF-8: skip, error, or replace invalid bytes by "
-          "U+FFFD");
+          "text: what to do with training pairs, or lines of a text, that are not valid UTF-8: skip, error, or replace "
+          "invalid bytes by U+FFFD");
     field("same_sides", self.same_sides, "text: keep or skip training pairs whose output equals the input");
     field("max_length", self.max_length, "most tokens of a sentence; 0: no limit", at_least(0).at_most(1e6));
     field("too_long", self.too_long,
@@ -122,6 +133,7 @@ inline constexpr auto enum_names(TrainingPositions) {
 struct BatchOptions {
   std::int64_t tokens = 4096;
   std::int64_t sentences = 0;
+  std::int64_t length = 256;
   std::int64_t bucket = 32;
   std::int64_t window = 262144;
   TrainingPositions positions = TrainingPositions::kCounted;
@@ -131,12 +143,20 @@ struct BatchOptions {
     field("tokens", self.tokens,
           "most tokens of a batch, on the side with more tokens; a longer pair is a batch by itself; 0: no limit",
           at_least(0).at_most(1e8));
-    field("sentences", self.sentences, "most sentence pairs of a batch; 0: no limit", at_least(0).at_most(1e8));
+    field("sentences", self.sentences, "most sentence pairs, or chunks of texts, of a batch; 0: no limit",
+          at_least(0).at_most(1e8));
+    field(
+        "length", self.length,
+        "language_model: most tokens of a chunk of a text; a longer document is cut at other places in each epoch, and "
+        "tokens attend within their chunk",
+        at_least(1).at_most(1e6));
     field("bucket", self.bucket,
           "number of batches whose pairs are sorted by length together; 0: all batches of an epoch",
           at_least(0).at_most(1e9));
     field("window", self.window,
-          "most sentence pairs in memory at once; an epoch reads a larger corpus in several windows; 0: no limit",
+          "most sentence pairs, or chunks of texts, in memory at once; an epoch reads a larger corpus in several "
+          "windows; "
+          "0: no limit",
           at_least(0).at_most(1e9));
     field("positions", self.positions,
           "positions of tokens in training: counted from 0, shifted by a random offset, or spread over random "

@@ -18,13 +18,15 @@ ScheduleKind default_schedule(const TrainOptions& given, bool has_rate) {
 }
 
 /// Returns the defaults of [train], some of which depend on the options that the config has; `first` are those with the
-/// usual defaults. The highest rate of noam depends on the warm-up, which therefore stays as it is for noam.
-TrainOptions train_defaults(const TrainOptions& first, std::string_view toml, std::string_view name,
+/// usual defaults. A language model has no label smoothing. The highest rate of noam depends on the warm-up, which
+/// therefore stays as it is for noam.
+TrainOptions train_defaults(const TrainOptions& first, ModelKind kind, std::string_view toml, std::string_view name,
                             std::span<const std::string> overrides) {
   Experiment others;  // another default shows whether the config has the option
   others.train.learning_rate *= 2;
   const TrainOptions second = parse_config(toml, name, overrides, others).train;
   Experiment defaults;
+  if (!has_encoder(kind)) defaults.train.smoothing = 0.0;
   defaults.train.schedule = default_schedule(first, first.learning_rate == second.learning_rate);
   const ScheduleKind schedule = parse_config(toml, name, overrides, defaults).train.schedule;
   if (schedule != ScheduleKind::kNoam && first.steps > 0) {
@@ -39,11 +41,18 @@ Experiment defaults_for(std::string_view toml, std::string_view name, std::span<
   constexpr std::int64_t kPieces = 8000;
   const auto first = parse_config<Experiment>(toml, name, overrides);
   Experiment defaults;
+  const bool is_language_model = !has_encoder(first.model.kind);
+  if (is_language_model) {
+    defaults.vocabulary.shared = true;
+    if (first.vocabulary.file.empty()) defaults.vocabulary.kind = VocabularyKind::kCharacters;
+  }
   const bool learns_pieces = first.vocabulary.kind == VocabularyKind::kSentencePiece && first.vocabulary.file.empty();
   if (learns_pieces) defaults.vocabulary.size = kPieces;
+  if (learns_pieces) defaults.vocabulary.line_feeds = is_language_model;
   defaults.model = TransformerOptions::from_preset(first.model.preset);
-  if (defaults.model.tying == Tying::kAll && !first.vocabulary.shared) defaults.model.tying = Tying::kOutput;
-  defaults.train = train_defaults(first.train, toml, name, overrides);
+  const bool has_one_embedding = first.vocabulary.shared && !is_language_model;
+  if (defaults.model.tying == Tying::kAll && !has_one_embedding) defaults.model.tying = Tying::kOutput;
+  defaults.train = train_defaults(first.train, first.model.kind, toml, name, overrides);
   return defaults;
 }
 
@@ -78,7 +87,7 @@ Experiment read_experiment(const std::filesystem::path& config, std::span<const 
   const std::string toml = read_config_text(config);
   Experiment defaults = defaults_of(model);
   const auto first = parse_config<Experiment>(toml, config.string(), overrides);
-  defaults.train = train_defaults(first.train, toml, config.string(), overrides);
+  defaults.train = train_defaults(first.train, model.model.kind, toml, config.string(), overrides);
   return parse_config(toml, config.string(), overrides, defaults);
 }
 

@@ -61,7 +61,8 @@ struct RecordedPairOptions {
     field("input", self.input,
           "input sentence whose attention each validation saves to RUN/attention.jsonl, for `edgewise picture "
           "training`; empty: none");
-    field("output", self.output, "output sentence that belongs to this input sentence");
+    field("output", self.output,
+          "output sentence that belongs to this input sentence; language_model: the text itself");
   }
 };
 
@@ -88,7 +89,8 @@ struct Experiment {
 
 /// Reads a config file. Defaults of the [model] section are those of model.preset. Defaults do not contradict the
 /// options that the config has: model.tying is output instead of all for two vocabularies; vocabulary.size is 8000 with
-/// vocabulary.kind=sentencepiece; train.schedule is constant with train.warmup=0, inverse_sqrt with
+/// vocabulary.kind=sentencepiece; a language model has vocabulary.shared, characters or vocabulary.line_feeds, and no
+/// train.smoothing; train.schedule is constant with train.warmup=0, inverse_sqrt with
 /// train.learning_rate, and noam otherwise; train.warmup is at most a tenth of train.steps, unless the schedule is
 /// noam. `overrides` have the form `section.key=value`. Throws Error, with line and column, for unknown keys and values
 /// that do not fit.

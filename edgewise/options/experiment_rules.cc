@@ -18,11 +18,16 @@ constexpr std::string_view kNeedsValidation = "validation pairs; set data.valid 
 
 bool is_text(const Experiment& e) { return e.data.task == DataTask::kText; }
 bool has_letters(const Experiment& e) { return !is_text(e); }
-bool has_validation(const Experiment& e) { return is_text(e) ? !e.data.valid.empty() : e.data.valid_size > 0; }
+bool has_encoder(const Experiment& e) { return has_encoder(e.model.kind); }
+bool is_language_model(const Experiment& e) { return !has_encoder(e); }
+bool has_validation(const Experiment& e) {
+  return is_text(e) ? !e.data.valid.empty() || e.data.valid_share > 0 : e.data.valid_size > 0;
+}
 bool has_pieces(const Experiment& e) { return e.vocabulary.kind == VocabularyKind::kSentencePiece; }
 bool has_words(const Experiment& e) { return e.vocabulary.kind == VocabularyKind::kWords; }
 bool is_mapped(const Experiment& e) { return e.vocabulary.kind == VocabularyKind::kMapped; }
-bool has_counted_tokens(const Experiment& e) { return !has_pieces(e) && !is_mapped(e); }
+bool has_bytes(const Experiment& e) { return e.vocabulary.kind == VocabularyKind::kBytes; }
+bool has_counted_tokens(const Experiment& e) { return !has_pieces(e) && !is_mapped(e) && !has_bytes(e); }
 /// The kind of tokens in vocabulary.file is known only after reading the file.
 bool may_have_pieces(const Experiment& e) { return has_pieces(e) || !e.vocabulary.file.empty(); }
 bool may_have_unigrams(const Experiment& e) {
@@ -32,7 +37,6 @@ bool has_sampling(const Experiment& e) { return e.vocabulary.input_sampling > 0 
 bool is_not_rms_norm(const Experiment& e) { return e.model.norm != NormKind::kRmsNorm; }
 bool has_learned_positions(const Experiment& e) { return e.model.positions == PositionKind::kLearned; }
 bool is_universal(const Experiment& e) { return e.model.kind == ModelKind::kUniversal; }
-bool has_encoder(const Experiment& e) { return has_encoder(e.model.kind); }
 bool is_adaptive(const Experiment& e) { return e.model.universal.adaptive != AdaptiveSides::kNone; }
 bool has_convolution(const Experiment& e) { return e.model.universal.transition == Transition::kSeparableConvolution; }
 bool is_noam(const Experiment& e) { return e.train.schedule == ScheduleKind::kNoam; }
@@ -44,7 +48,15 @@ bool has_dropout(const Experiment& e) {
   return std::max({rates.embedding, rates.residual, rates.attention, rates.activation, rates.word}) > 0;
 }
 
+constexpr std::string_view kNeedsPairs = "model.kind=transformer or universal, which learn from sentence pairs";
+
 constexpr auto kDataRules = std::to_array<OptionRule<Experiment>>({
+    {"data.weights data.limit data.same_sides data.max_length data.too_long data.min_length data.max_ratio "
+     "data.end_input data.input_language data.output_language vocabulary.input_case vocabulary.output_case "
+     "vocabulary.input_sampling",
+     has_encoder, kNeedsPairs},
+    {"data.valid_share data.document_separator", is_language_model, "model.kind=language_model"},
+    {"data.valid_share", [](const Experiment& e) { return e.data.valid.empty(); }, "no file in data.valid"},
     {"data.train data.weights data.valid data.test data.limit data.bad_utf8 data.same_sides", is_text,
      "data.task=text"},
     {"data.train_size data.valid_size data.test_size data.symbols data.length_mean data.length_deviation data.seed",
@@ -56,12 +68,16 @@ constexpr auto kDataRules = std::to_array<OptionRule<Experiment>>({
     {"vocabulary.model vocabulary.character_coverage vocabulary.byte_fallback vocabulary.placeholders "
      "vocabulary.split_digits",
      has_pieces, "vocabulary.kind=sentencepiece"},
+    {"vocabulary.line_feeds", has_pieces, "vocabulary.kind=sentencepiece"},
+    {"vocabulary.size", [](const Experiment& e) { return !has_bytes(e); }, "another vocabulary.kind than bytes"},
     {"vocabulary.input_sampling vocabulary.output_sampling", may_have_pieces, "vocabulary.kind=sentencepiece"},
     {"vocabulary.sampling_best", has_sampling, "vocabulary.input_sampling or vocabulary.output_sampling above 0"},
     {"vocabulary.sampling_best", may_have_unigrams, "vocabulary.model=unigram"},
 });
 
 constexpr auto kTrainingRules = std::to_array<OptionRule<Experiment>>({
+    {"batch.length", is_language_model, "model.kind=language_model"},
+    {"search show.input", has_encoder, kNeedsPairs},
     {"batch.positions_below", [](const Experiment& e) { return e.batch.positions != TrainingPositions::kCounted; },
      "batch.positions=shifted or spread"},
     {"model.norm_bias", is_not_rms_norm, "model.norm other than rms_norm, which has no bias"},
@@ -89,8 +105,9 @@ constexpr auto kTrainingRules = std::to_array<OptionRule<Experiment>>({
      kNeedsValidation},
     {"train.exchange", [](const Experiment& e) { return e.train.virtual_ranks > 1; }, "train.virtual_ranks above 1"},
     {"train.on_spike", [](const Experiment& e) { return e.train.spike > 0; }, "train.spike above 0"},
-    {"show.output", [](const Experiment& e) { return !e.recorded_pair.input.empty(); }, "show.input"},
-    {"show.input", has_validation, kNeedsValidation},
+    {"show.output", [](const Experiment& e) { return !has_encoder(e) || !e.recorded_pair.input.empty(); },
+     "show.input"},
+    {"show.input show.output", has_validation, kNeedsValidation},
 });
 
 Experiment make_defaults(TransformerPreset preset) {
@@ -122,6 +139,21 @@ void check_vocabulary_size(const VocabularySection& vocabulary, std::string_view
         caller);
 }
 
+/// Checks the data and the vocabulary of a language model, or that those of sentence pairs have none of its choices.
+void check_text_data(const Experiment& e, std::string_view caller) {
+  if (has_encoder(e)) {
+    check(!has_bytes(e), "{}: vocabulary.kind is bytes, needs model.kind=language_model", caller);
+    return;
+  }
+  check(is_text(e), "{}: data.task is {}, needs text with model.kind=language_model", caller, enum_name(e.data.task));
+  check(!e.data.train.empty(), "{}: data.train names no file, needs at least one", caller);
+  check(e.vocabulary.shared, "{}: vocabulary.shared is false, needs true with model.kind=language_model", caller);
+  check(!has_words(e) || !e.vocabulary.file.empty(),
+        "{}: vocabulary.kind is words, which leave out white space, needs characters, bytes or sentencepiece with "
+        "model.kind=language_model",
+        caller);
+}
+
 void check_vocabularies(const Experiment& e, std::string_view caller) {
   check(e.model.tying != Tying::kAll || e.vocabulary.shared,
         "{}: model.tying is all, needs vocabulary.shared=true, one vocabulary for both sides; or set "
@@ -134,15 +166,20 @@ void check_vocabularies(const Experiment& e, std::string_view caller) {
 void check_learned_positions(const Experiment& e, std::string_view caller) {
   if (!has_learned_positions(e)) return;
   const std::int64_t count = e.model.max_positions;
+  check(e.batch.positions == TrainingPositions::kCounted || e.batch.positions_below <= count,
+        "{}: batch.positions_below is {}, needs at most model.max_positions, which is {}", caller,
+        e.batch.positions_below, count);
+  if (is_language_model(e)) {
+    check(e.batch.length <= count, "{}: batch.length is {}, needs at most model.max_positions, which is {}", caller,
+          e.batch.length, count);
+    return;
+  }
   check(e.data.max_length > 0, "{}: data.max_length is 0, needs a limit below model.max_positions, which is {}", caller,
         count);
   const bool has_language = !e.data.input_language.empty() || !e.data.output_language.empty();
   check(count > e.data.max_length + (has_language ? 1 : 0),
         "{}: model.max_positions is {}, needs more than data.max_length, which is {}{}; set a smaller data.max_length",
         caller, count, e.data.max_length, has_language ? ", plus 1 for the token of the language" : "");
-  check(e.batch.positions == TrainingPositions::kCounted || e.batch.positions_below <= count,
-        "{}: batch.positions_below is {}, needs at most model.max_positions, which is {}", caller,
-        e.batch.positions_below, count);
 }
 
 void check_batch_and_update(const Experiment& e, std::string_view caller) {
@@ -160,6 +197,7 @@ void check_validation(const Experiment& e, std::string_view caller) {
   check(!is_plateau(e) || has_validation(e), "{}: train.schedule is plateau, needs {}", caller, kNeedsValidation);
   const BestMetric best_by = e.train.best_by;
   check(best_by != BestMetric::kBleu || is_text(e), "{}: train.best_by is bleu, needs data.task=text", caller);
+  check(best_by != BestMetric::kBleu || has_encoder(e), "{}: train.best_by is bleu, needs {}", caller, kNeedsPairs);
   check(best_by != BestMetric::kSequences || has_letters(e),
         "{}: train.best_by is sequences, needs data.task=copy, reverse or sort", caller);
   check(e.recorded_pair.input.empty() || !e.recorded_pair.output.empty(),
@@ -212,7 +250,8 @@ std::optional<ChangedOption> find_change(const Experiment& experiment, const Exp
 
 void check_data_options(const Experiment& experiment, std::string_view caller) {
   check_effects<Experiment>(experiment, make_defaults(experiment.model.preset), kDataRules, caller);
-  if (is_text(experiment)) check_files(experiment.data, caller);
+  check_text_data(experiment, caller);
+  if (is_text(experiment) && has_encoder(experiment)) check_files(experiment.data, caller);
   check_lengths(experiment.data, caller);
   check_vocabulary_size(experiment.vocabulary, caller);
 }
@@ -236,8 +275,6 @@ void check_start(const Experiment& experiment, const Experiment& model, std::str
 }
 
 void check_options(const Experiment& experiment, std::string_view caller) {
-  check(has_encoder(experiment), "{}: model.kind is language_model, needs transformer or universal for sentence pairs",
-        caller);
   check_data_options(experiment, caller);
   check_effects<Experiment>(experiment, make_defaults(experiment.model.preset), kTrainingRules, caller);
   check_vocabularies(experiment, caller);

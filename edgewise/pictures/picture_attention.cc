@@ -56,23 +56,37 @@ PicturePairs read_picture_pairs(const AttentionPictureOptions& options, const Tr
   return pairs;
 }
 
+/// Adds a sentence pair, its attention and the alignments of its maps to the page.
+void add_sentence_pair(const AttentionPictureOptions& options, const TranslationModel& model, AttentionPage& page) {
+  const PicturePairs pairs = read_picture_pairs(options, model);
+  page.input = pairs.all.inputs[pairs.drawn];
+  page.output = pairs.all.outputs[pairs.drawn];
+  page.maps = attention_maps(model, pairs.tokens);
+  page.aligned_kind = kCrossMaps;
+  page.alignment = align_words(model, pairs.all, pairs.drawn, page.maps[kCrossMaps], kPictureAttention);
+}
+
+/// Adds a text and the attention of a language model to the page.
+void add_language_text(const AttentionPictureOptions& options, const TranslationModel& model, AttentionPage& page) {
+  check(options.input && !options.output && options.pairs.empty(),
+        "{}: {} is a language model, needs its text by --input, without --output and --pairs", kPictureAttention,
+        options.model);
+  page.input = *options.input;
+  page.maps = attention_maps(model, encode_text(model, page.input, kPictureAttention));
+}
+
 }  // namespace
 
 PictureForms picture_attention(const AttentionPictureOptions& options) {
   check(options.input || !options.pairs.empty(), "{}: there is no sentence, needs --input or --pairs",
         kPictureAttention);
   const TranslationModel model = load_model(options.model);
-  const PicturePairs pairs = read_picture_pairs(options, model);
-
+  const ModelKind kind = model.experiment.model.kind;
   AttentionPage page;
-  page.title = "Attention of a " + std::string(model_name(model.experiment.model.kind));
-  page.input = pairs.all.inputs[pairs.drawn];
-  page.output = pairs.all.outputs[pairs.drawn];
-  page.maps = attention_maps(model, pairs.tokens);
-  page.initial_kind = options.map.kind_index();
+  page.title = "Attention of a " + std::string(model_name(kind));
+  has_encoder(kind) ? add_sentence_pair(options, model, page) : add_language_text(options, model, page);
+  page.initial_kind = select_kind(options.map, page.maps.size(), kPictureAttention);
   page.initial_map = select_map(options.map, page.maps[page.initial_kind], kPictureAttention);
-  page.aligned_kind = kCrossMaps;
-  page.alignment = align_words(model, pairs.all, pairs.drawn, page.maps[kCrossMaps], kPictureAttention);
   const auto shared = std::make_shared<const AttentionPage>(std::move(page));
   return {.html = [shared] { return html_of(*shared); },
           .svg = [shared, map = options.map] { return svg_file(drawing_of(map, shared->maps[shared->initial_kind])); },

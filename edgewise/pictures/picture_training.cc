@@ -35,10 +35,8 @@ struct Training {
 };
 
 const AttentionMaps& maps_of(const AttentionSnapshot& snapshot, const AttentionMapSelection& selection) {
-  const std::size_t kind = selection.kind_index();
-  check(kind < snapshot.maps.size(), "{}: attention.jsonl has {} kinds of attention at step {}, needs {}",
-        kPictureTraining, snapshot.maps.size(), snapshot.step, kind + 1);
-  return snapshot.maps[kind];
+  const std::string where = fmt::format("{}: attention.jsonl at step {}", kPictureTraining, snapshot.step);
+  return snapshot.maps[select_kind(selection, snapshot.maps.size(), where)];
 }
 
 AttentionInTraining attention_of(std::string run, std::vector<AttentionSnapshot> snapshots,

@@ -40,7 +40,8 @@ struct AttentionPictureOptions {
   AttentionMapSelection map = {};
 };
 
-/// Draws the attention of all heads of a model on one sentence pair, with the word alignment of each map.
+/// Draws the attention of all heads of a model on one sentence pair, with the word alignment of each map, or of a
+/// language model on the text `input`.
 PictureForms picture_attention(const AttentionPictureOptions& options);
 
 /// Returns the drawing of a graph with one or two node sets, whose nodes are labelled by their numbers.

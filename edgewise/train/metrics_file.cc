@@ -45,6 +45,8 @@ MetricsFile::Values metrics_of(const Validation& validation) {
   MetricsFile::Values values = {{"valid_loss", validation.loss}, {"valid_accuracy", validation.accuracy}};
   if (validation.sequence_accuracy) values.emplace_back("valid_sequence_accuracy", *validation.sequence_accuracy);
   if (validation.bleu) values.emplace_back("valid_bleu", *validation.bleu);
+  if (validation.bits_per_character) values.emplace_back("valid_bits_per_character", *validation.bits_per_character);
+  if (validation.bits_per_byte) values.emplace_back("valid_bits_per_byte", *validation.bits_per_byte);
   if (!validation.encoder_steps.empty()) values.emplace_back("valid_encoder_steps", validation.encoder_steps);
   if (!validation.decoder_steps.empty()) values.emplace_back("valid_decoder_steps", validation.decoder_steps);
   return values;

@@ -29,6 +29,8 @@ struct Validation {
   double accuracy = 0.0;  // share of correct tokens
   std::optional<double> sequence_accuracy = std::nullopt;
   std::optional<double> bleu = std::nullopt;
+  std::optional<double> bits_per_character = std::nullopt;  // texts in UTF-8 only
+  std::optional<double> bits_per_byte = std::nullopt;       // texts only
   std::vector<OutputSample> samples = {};
   PonderHistogram encoder_steps = {};  // ponder steps of nodes, for models with adaptive computation
   PonderHistogram decoder_steps = {};
@@ -39,6 +41,8 @@ struct Validation {
     field("accuracy", self.accuracy, "share of correct tokens", any_number());
     field("sequence_accuracy", self.sequence_accuracy, "share of correct sentences", any_number());
     field("bleu", self.bleu, "BLEU of the translations, 0 to 100", any_number());
+    field("bits_per_character", self.bits_per_character, "loss of a text in bits per character", any_number());
+    field("bits_per_byte", self.bits_per_byte, "loss of a text in bits per byte", any_number());
   }
 };
 

@@ -8,7 +8,7 @@ _edgewise() {
   fi
   for ((i = 1; i < COMP_CWORD; ++i)); do
     case "$path ${COMP_WORDS[i]}" in
-      " train" | " translate" | " serve" | " vocab" | " average" | " quantise" | " import" | " export" | " compare" | " score" | " score-pairs" | " inspect" | " doctor" | " picture" | " picture attention" | " picture report" | " picture graph" | " picture graph complete" | " picture graph causal" | " picture graph window" | " picture graph strided" | " picture graph block" | " picture graph random" | " picture graph pairs" | " picture graph beam" | " picture training" | " picture halting" | " picture positions" | " bench" | " bench train" | " bench attention" | " bench message" | " bench decode") path+=" ${COMP_WORDS[i]}" ;;
+      " train" | " translate" | " serve" | " vocab" | " average" | " quantise" | " import" | " export" | " compare" | " score" | " score-pairs" | " perplexity" | " inspect" | " doctor" | " picture" | " picture attention" | " picture report" | " picture graph" | " picture graph complete" | " picture graph causal" | " picture graph window" | " picture graph strided" | " picture graph block" | " picture graph random" | " picture graph pairs" | " picture graph beam" | " picture training" | " picture halting" | " picture positions" | " bench" | " bench train" | " bench attention" | " bench message" | " bench decode") path+=" ${COMP_WORDS[i]}" ;;
     esac
   done
   COMPREPLY=()
@@ -79,6 +79,9 @@ _edgewise() {
     " score-pairs:--attention-head") return ;;
     " score-pairs:--threads") return ;;
     " score-pairs:--length-norm") mapfile -t COMPREPLY < <(compgen -W "gnmt power average none" -- "$word"); return ;;
+    " perplexity:--model") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " perplexity:--context") return ;;
+    " perplexity:--threads") return ;;
     " inspect:--ponder") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
     " doctor:--threads") return ;;
     " picture attention:--model") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
@@ -181,6 +184,7 @@ _edgewise() {
     " compare") names="-h --help -o --out" ;;
     " score") names="-h --help --reference --tokenize --lowercase --chrf-word-order --digits --json" ;;
     " score-pairs") names="-h --help --out --model --device --precision --from --to --batch-sentences --batch-tokens --workers --attention-layer --attention-head --threads --length-norm --alignments --json" ;;
+    " perplexity") names="-h --help --model --context --threads --json" ;;
     " inspect") names="-h --help --ponder --json" ;;
     " doctor") names="-h --help --threads --json" ;;
     " picture") names="-h --help" ;;
@@ -209,7 +213,7 @@ _edgewise() {
     return
   fi
   case "$path" in
-    "") mapfile -t COMPREPLY < <(compgen -W "train translate serve vocab average quantise import export compare score score-pairs inspect doctor picture bench" -- "$word") ;;
+    "") mapfile -t COMPREPLY < <(compgen -W "train translate serve vocab average quantise import export compare score score-pairs perplexity inspect doctor picture bench" -- "$word") ;;
     " picture") mapfile -t COMPREPLY < <(compgen -W "attention report graph training halting positions" -- "$word") ;;
     " picture graph") mapfile -t COMPREPLY < <(compgen -W "complete causal window strided block random pairs beam" -- "$word") ;;
     " bench") mapfile -t COMPREPLY < <(compgen -W "train attention message decode" -- "$word") ;;

@@ -3,7 +3,7 @@ function __fish_edgewise_at --description 'Whether the command line has these su
   set -l path
   for word in (commandline -opc)[2..]
     switch "$path $word"
-      case ' train' ' translate' ' serve' ' vocab' ' average' ' quantise' ' import' ' export' ' compare' ' score' ' score-pairs' ' inspect' ' doctor' ' picture' ' picture attention' ' picture report' ' picture graph' ' picture graph complete' ' picture graph causal' ' picture graph window' ' picture graph strided' ' picture graph block' ' picture graph random' ' picture graph pairs' ' picture graph beam' ' picture training' ' picture halting' ' picture positions' ' bench' ' bench train' ' bench attention' ' bench message' ' bench decode'
+      case ' train' ' translate' ' serve' ' vocab' ' average' ' quantise' ' import' ' export' ' compare' ' score' ' score-pairs' ' perplexity' ' inspect' ' doctor' ' picture' ' picture attention' ' picture report' ' picture graph' ' picture graph complete' ' picture graph causal' ' picture graph window' ' picture graph strided' ' picture graph block' ' picture graph random' ' picture graph pairs' ' picture graph beam' ' picture training' ' picture halting' ' picture positions' ' bench' ' bench train' ' bench attention' ' bench message' ' bench decode'
         set path "$path $word"
     end
   end
@@ -118,6 +118,12 @@ complete -c edgewise -n '__fish_edgewise_at " score-pairs"' -l threads -x -d 'th
 complete -c edgewise -n '__fish_edgewise_at " score-pairs"' -l length-norm -x -a 'gnmt power average none' -d 'the divisor of a log-probability: none (default), average (the length), gnmt (GNMT\'s length penalty) or power (a power of the length)'
 complete -c edgewise -n '__fish_edgewise_at " score-pairs"' -l alignments -d 'print the aligned token pairs after each output, INPUT-OUTPUT from 0'
 complete -c edgewise -n '__fish_edgewise_at " score-pairs"' -l json -d 'print one line of JSON for each pair'
+complete -c edgewise -n '__fish_edgewise_at ""' -f -a perplexity -d 'Measure a language model on texts: loss per token in nats, perplexity, bits per character and per byte. Each token, and the end of each document, counts once. A document of more tokens than --context is measured in windows of so many tokens, of which each begins in the middle of the one before; of all windows but the first, only the second half counts, so that each token has at least half of the context'
+complete -c edgewise -n '__fish_edgewise_at " perplexity"' -s h -l help -d 'Print this help message and exit'
+complete -c edgewise -n '__fish_edgewise_at " perplexity"' -l model -r -F -d 'a run or model directory of a language model'
+complete -c edgewise -n '__fish_edgewise_at " perplexity"' -l context -x -d 'the most tokens of a window'
+complete -c edgewise -n '__fish_edgewise_at " perplexity"' -l threads -x -d 'the number of threads'
+complete -c edgewise -n '__fish_edgewise_at " perplexity"' -l json -d 'print the result as one line of JSON'
 complete -c edgewise -n '__fish_edgewise_at ""' -f -a inspect -d 'Show the contents of a run, a model, a tensor file or a config'
 complete -c edgewise -n '__fish_edgewise_at " inspect"' -s h -l help -d 'Print this help message and exit'
 complete -c edgewise -n '__fish_edgewise_at " inspect"' -l ponder -r -F -d 'a file of sentences, one per line, or - for standard input: count the ponder steps that a Universal Transformer takes for each token'
@@ -128,10 +134,10 @@ complete -c edgewise -n '__fish_edgewise_at " doctor"' -l threads -x -d 'the num
 complete -c edgewise -n '__fish_edgewise_at " doctor"' -l json -d 'print the report and the results of the self-test as JSON'
 complete -c edgewise -n '__fish_edgewise_at ""' -f -a picture -d 'Draw models, graphs and runs: attention, ponder steps, curves'
 complete -c edgewise -n '__fish_edgewise_at " picture"' -s h -l help -d 'Print this help message and exit'
-complete -c edgewise -n '__fish_edgewise_at " picture"' -f -a attention -d 'Draw the attention weights of a model on one sentence pair'
+complete -c edgewise -n '__fish_edgewise_at " picture"' -f -a attention -d 'Draw the attention weights of a model on one sentence pair, or of a language model on a text'
 complete -c edgewise -n '__fish_edgewise_at " picture attention"' -s h -l help -d 'Print this help message and exit'
 complete -c edgewise -n '__fish_edgewise_at " picture attention"' -l model -r -F -d 'a run or model directory'
-complete -c edgewise -n '__fish_edgewise_at " picture attention"' -l input -r -F -d 'the input sentence of the pair'
+complete -c edgewise -n '__fish_edgewise_at " picture attention"' -l input -r -F -d 'the input sentence of the pair, or the text of a language model'
 complete -c edgewise -n '__fish_edgewise_at " picture attention"' -l output -r -F -d 'the output sentence'
 complete -c edgewise -n '__fish_edgewise_at " picture attention"' -l pairs -r -F -d 'instead of --input: a file with `input ||| output` on each line'
 complete -c edgewise -n '__fish_edgewise_at " picture attention"' -l line -x -d 'the line of --pairs to draw, from 1'

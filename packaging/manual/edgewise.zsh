@@ -23,6 +23,7 @@ _edgewise() {
         'compare:Compare runs\: options that differ, best scores, speed and curves'
         'score:Score translations by BLEU and chrF, with the numbers of sacreBLEU'
         'score-pairs:Score given outputs by a model\: print the score before each output'
+        'perplexity:Measure a language model on texts\: loss per token in nats, perplexity, bits per character and per byte. Each token, and the end of each document, counts once. A document of more tokens than --context is measured in windows of so many tokens, of which each begins in the middle of the one before; of all windows but the first, only the second half counts, so that each token has at least half of the context'
         'inspect:Show the contents of a run, a model, a tensor file or a config'
         'doctor:Describe this machine and what will be used of it, and test it'
         'picture:Draw models, graphs and runs\: attention, ponder steps, curves'
@@ -43,6 +44,7 @@ _edgewise() {
         compare) _edgewise_compare ;;
         score) _edgewise_score ;;
         score-pairs) _edgewise_score-pairs ;;
+        perplexity) _edgewise_perplexity ;;
         inspect) _edgewise_inspect ;;
         doctor) _edgewise_doctor ;;
         picture) _edgewise_picture ;;
@@ -203,6 +205,16 @@ _edgewise_score-pairs() {
     ':inputs:_files' \
     ':outputs:_files'
 }
+_edgewise_perplexity() {
+  _arguments -s \
+    '(-h --help)-h[Print this help message and exit]' \
+    '(-h --help)--help[Print this help message and exit]' \
+    '(--model)--model=[a run or model directory of a language model]:TEXT:_files' \
+    '(--context)--context=[the most tokens of a window]:NUMBER:' \
+    '(--threads)--threads=[the number of threads]:NUMBER:' \
+    '(--json)--json[print the result as one line of JSON]' \
+    '*:files:_files'
+}
 _edgewise_inspect() {
   _arguments -s \
     '(-h --help)-h[Print this help message and exit]' \
@@ -229,7 +241,7 @@ _edgewise_picture() {
   case $state in
     subcommand)
       local -a subcommands=(
-        'attention:Draw the attention weights of a model on one sentence pair'
+        'attention:Draw the attention weights of a model on one sentence pair, or of a language model on a text'
         'report:Write a page about a run\: curves, translations and attention'
         'graph:Draw a graph of tokens\: nodes and edges, or from 1000 nodes on the adjacency matrix'
         'training:Draw the course of training\: loss, scores, learning rate, speed, and how attention changed'
@@ -255,7 +267,7 @@ _edgewise_picture_attention() {
     '(-h --help)-h[Print this help message and exit]' \
     '(-h --help)--help[Print this help message and exit]' \
     '(--model)--model=[a run or model directory]:TEXT:_files' \
-    '(--input)--input=[the input sentence of the pair]:TEXT:_files' \
+    '(--input)--input=[the input sentence of the pair, or the text of a language model]:TEXT:_files' \
     '(--output)--output=[the output sentence]:TEXT:_files' \
     '(--pairs)--pairs=[instead of --input\: a file with `input ||| output` on each line]:TEXT:_files' \
     '(--line)--line=[the line of --pairs to draw, from 1]:NUMBER:' \

@@ -26,8 +26,8 @@ TEST_P(ShippedConfig, KeepsItsValuesWhenItIsReadAndSaved) {
 
 INSTANTIATE_TEST_SUITE_P(, ShippedConfig,
                          testing::Values("copy", "copy-best", "copy-universal", "d2l-en-fr", "demo", "demo-universal",
-                                         "multi30k-base", "multi30k-best", "multi30k-tiny", "sort", "sort-universal",
-                                         "wmt14-base"),
+                                         "multi30k-base", "multi30k-best", "multi30k-tiny", "shakespeare",
+                                         "shakespeare-small", "sort", "sort-universal", "wmt14-base"),
                          [](const auto& config) {
                            std::string name = config.param;
                            std::ranges::replace(name, '-', '_');

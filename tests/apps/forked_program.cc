@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/apps/forked_program.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <iterator>
 
@@ -9,6 +10,11 @@
 
 namespace edgewise {
 namespace {
+
+/// `train --processes` runs its own file again, which is the test program after a fork.
+bool runs_itself(const std::vector<std::string>& arguments) {
+  return std::ranges::find(arguments, "--processes") != arguments.end();
+}
 
 bool has_one_thread() { return std::distance(std::filesystem::directory_iterator("/proc/self/task"), {}) == 1; }
 
@@ -23,7 +29,8 @@ int run_command(std::vector<std::string> arguments) {
 RunningProcess start_edgewise(std::vector<std::string> arguments, const ProcessOptions& options) {
   arguments.insert(arguments.begin(), EDGEWISE_PROGRAM);
   // The libraries read their variables when they are loaded, and expect their threads to exist.
-  if (!options.environment.empty() || !has_one_thread()) return RunningProcess(arguments, options);
+  if (!options.environment.empty() || !has_one_thread() || runs_itself(arguments))
+    return RunningProcess(arguments, options);
   return RunningProcess([&arguments] { return run_command(arguments); }, options);
 }
 

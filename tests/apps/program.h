@@ -107,4 +107,31 @@ length_deviation = 1.0
 /// The config of a copy task that trains in two seconds.
 inline const std::string kTinyConfig = kTinyDataConfig + kTinyModelConfig;
 
+/// The config of a tiny language model of the text `in`, which trains in a second; tests append more options of
+/// [train], and more sections.
+inline const std::string kTinyLanguageConfig = R"(
+[data]
+train = ["in"]
+valid = ["in"]
+
+[batch]
+length = 16
+tokens = 64
+
+[model]
+kind = "language_model"
+decoder_layers = 1
+size = 16
+heads = 2
+feed_forward = 16
+
+[train]
+epochs = 0
+steps = 20
+schedule = "constant"
+learning_rate = 0.01
+warmup = 0
+validate_every = 10
+)";
+
 }  // namespace edgewise

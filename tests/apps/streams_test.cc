@@ -72,6 +72,8 @@ class StreamsProgram : public ProgramTest {
   void make_models() const {
     run_well({"train", "tiny.toml", "--out", "run"});
     run_well({"train", "tiny.toml", "--out", "universal", "--set", "model.kind=universal"});
+    write("language.toml", kTinyLanguageConfig);
+    run_well({"train", "language.toml", "--out", "language"});
     run_well({"export", "run", "--format", "ctranslate2", "--out", "foreign"});
   }
 
@@ -89,6 +91,7 @@ class StreamsProgram : public ProgramTest {
         {"score", {"--reference", "in", "in"}},
         {"serve", {"--print-config"}},
         {"score-pairs", {"--model", "run", "in", "in"}},
+        {"perplexity", {"--model", "language", "in"}},
         {"inspect", {"run"}},
         {"doctor", {"--json"}},
         {"picture attention", {"--model", "run", "--input", "a b", "-o", "page.html"}},

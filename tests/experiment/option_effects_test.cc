@@ -31,6 +31,9 @@ std::vector<Context> contexts() {
   std::vector<Context> all = {
       {"letters", letters, {""}},
       {"text", text_settings(), {"data.", "vocabulary.", "batch.", "train.best_by", "show."}},
+      {"a language model",
+       language_settings(),
+       {"data.", "vocabulary.", "batch.", "model.", "search.beam", "train.best_by", "train.smoothing", "show."}},
       {"pieces", text_settings() + Settings{"vocabulary.kind=sentencepiece", "vocabulary.size=24"}, {"vocabulary."}},
       {"a universal model",
        letters + Settings{"model.kind=universal"},

@@ -45,16 +45,36 @@ const Settings& text_settings() {
   return settings;
 }
 
+const Settings& language_settings() {
+  static const Settings settings = {R"(data.train=["train.txt"])",
+                                    R"(data.valid=["valid.txt"])",
+                                    "vocabulary.kind=characters",
+                                    "batch.tokens=60",
+                                    "batch.length=12",
+                                    "model.kind=language_model",
+                                    "model.decoder_layers=2",
+                                    "model.size=8",
+                                    "model.heads=2",
+                                    "model.feed_forward=8",
+                                    "train.epochs=0",
+                                    "train.steps=2",
+                                    "train.warmup=1"};
+  return settings;
+}
+
 const std::vector<OptionRow>& option_rows() {
   static const Settings letters = letter_settings();
   static const Settings text = text_settings();
+  static const Settings language = language_settings();
   static const Settings theirs = kBeam + Settings{"search.rules=huggingface", "search.max_length=4"};
   static const std::vector<OptionRow> rows = {
       {"data.task", "sort", letters},
       {"data.train", R"(["other.tsv"])", text},
       {"data.weights", "[2.5]", text},
       {"data.valid", R"(["other.tsv"])", text},
+      {"data.valid_share", "0.3", language + Settings{"data.valid=[]"}},
       {"data.test", R"(["other.tsv"])", text},
+      {"data.document_separator", "--", language},
       {"data.limit", "5", text},
       {"data.bad_utf8", "replace", text},
       {"data.same_sides", "skip", text},
@@ -82,6 +102,7 @@ const std::vector<OptionRow>& option_rows() {
       {"vocabulary.byte_fallback", "always", text + kPieces, true},
       {"vocabulary.placeholders", "1", text + kPieces, true},
       {"vocabulary.split_digits", "true", text + kPieces, true},
+      {"vocabulary.line_feeds", "true", text + kPieces},
       {"vocabulary.shared", "false", text + Settings{"model.tying=none"}},
       {"vocabulary.file", "vocabulary", letters},
       {"vocabulary.sentences", "4", letters},
@@ -93,6 +114,7 @@ const std::vector<OptionRow>& option_rows() {
 
       {"batch.tokens", "30", letters},
       {"batch.sentences", "5", letters},
+      {"batch.length", "5", language},
       {"batch.bucket", "1", letters + Settings{"train.steps=6"}, true},
       {"batch.window", "1100", letters + Settings{"data.train_size=3000"}, true},
       {"batch.positions", "shifted", letters},

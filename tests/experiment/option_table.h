@@ -20,9 +20,11 @@ struct OptionRow {
 /// Returns a row for each option of a config.
 const std::vector<OptionRow>& option_rows();
 
-/// Settings of short runs: on letters, and on the text files that write_texts writes.
+/// Settings of short runs: on letters, and on the files that ShortRuns writes: of sentence pairs, and of a text for a
+/// language model.
 const Settings& letter_settings();
 const Settings& text_settings();
+const Settings& language_settings();
 
 Settings operator+(Settings left, const Settings& right);
 

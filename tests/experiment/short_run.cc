@@ -35,6 +35,15 @@ class Recorder : public RunObserver {
     add("pairs", std::to_string(pairs));
     add("vocabularies", vocabularies.input->serialize() + vocabularies.output->serialize());
   }
+  void on_texts(const TextCorpus& corpus) override {
+    add("text", std::to_string(corpus.train->fingerprint()));
+    if (corpus.valid != nullptr) add("validation text", std::to_string(corpus.valid->fingerprint()));
+    if (corpus.test != nullptr) add("test text", std::to_string(corpus.test->fingerprint()));
+  }
+  void on_text_data(std::optional<std::int64_t> tokens, const TextCorpus&, const Vocabularies& vocabularies) override {
+    add("tokens", std::to_string(tokens.value_or(0)));
+    add("vocabularies", vocabularies.output->serialize());
+  }
   void on_step(const StepReport& step) override {
     add("steps", fmt::format("{} {} {} {} {} {}", step.step, step.loss, step.gradient_norm, step.learning_rate,
                              step.tokens, step.last_step.value_or(0)));
@@ -75,10 +84,11 @@ class CountingScorer : public Scorer {
   std::int64_t& steps_;
 };
 
-/// Records the weights and the translations of the run's last model.
+/// Records the weights and, unless it is a language model, the translations of the run's last model.
 void record_model(const fs::path& run, const SearchOptions& search, Recorder& recorder) {
   recorder.add("weights", sha256(read_file(run / "last" / "model.safetensors", "record_model")));
   ModelFiles files = read_model_files(run / "last", "record_model");
+  if (!has_encoder(files.experiment.model.kind)) return;
   const TextCodec codec = files.codec;
   const ScorerFactory make_scorer = make_runtime_scorer_factory(std::move(files));
   std::int64_t steps = 0;
@@ -132,6 +142,12 @@ std::shared_ptr<const Vocabulary> make_languages() {
   return make_mapped_vocabulary(std::make_shared<TokenIndex>(std::move(list), "test"), nullptr);
 }
 
+// Documents, and a line that is not UTF-8.
+constexpr const char* kText =
+    "the ship sails to the shore\nwhere it waits for the wind\n--\nthe wind comes from the west\nand from the \xff "
+    "sea\n"
+    "--\nthere is no other ship on this shore, and no other wind\n";
+
 constexpr const char* kRareText = "c ß\tß c\na œ b\tb œ a\n";
 
 }  // namespace
@@ -141,6 +157,8 @@ ShortRuns::ShortRuns() : folder_(make_folder()) {
   for (int i = 0; i < 3; ++i) training += kTrainingText;
   write(folder_ / "train.tsv", training + kRareText);
   write(folder_ / "valid.tsv", "a b\tb a\nC d e\te d C\n");
+  write(folder_ / "train.txt", kText);
+  write(folder_ / "valid.txt", "the ship\n--\nsails to the other shore\n");
   write(folder_ / "other.tsv", "a b\tb a\nd e\te d\nb c a\ta c b\nc\tc d\n");
   const Corpus corpus = load_corpus(parse_experiment("", "test", letter_settings()).data, folder_);
   Experiment reversed = parse_experiment("", "test", letter_settings() + Settings{"vocabulary.size=8"});

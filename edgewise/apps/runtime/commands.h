@@ -72,6 +72,7 @@ void add_doctor(CLI::App& program, const std::string& libtorch);
 void make_doctor_command(CLI::App& command, const std::string& libtorch = "");
 void add_inspect(CLI::App& program);
 void add_score(CLI::App& program);
+void add_perplexity(CLI::App& program);
 void add_picture(CLI::App& program);
 
 // Subcommands of `edgewise bench`.

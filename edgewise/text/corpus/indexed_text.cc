@@ -109,6 +109,12 @@ std::unique_ptr<ByteSource> SeekableFile::from(std::int64_t offset) const {
   return std::make_unique<OffsetSource>(file_, offset, caller_, name_);
 }
 
+std::int64_t SeekableFile::size() const {
+  const off_t end = ::lseek(file_.number(), 0, SEEK_END);  // sources read at offsets of their own
+  check(end >= 0, "{}: {}: {}", caller_, name_, error_text(errno));
+  return end;
+}
+
 IndexedText::IndexedText(std::span<const std::string> files, const PairOptions& options, std::int64_t limit)
     : options_(options) {
   check_num_files(files.size());

@@ -24,6 +24,9 @@ class SeekableFile {
   /// Returns a source of the bytes from `offset` to the end. The file must outlive the source.
   std::unique_ptr<ByteSource> from(std::int64_t offset) const;
 
+  /// Returns the number of bytes, decompressed.
+  std::int64_t size() const;
+
   /// Returns the name of the file for messages.
   const std::string& name() const { return name_; }
 

@@ -2,6 +2,7 @@
 #include "edgewise/text/vocabulary/lookup_file.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <iterator>
 #include <optional>
@@ -23,10 +24,13 @@ bool is_escaped(char character) {
   return byte <= ' ' || byte == 0x7F || character == '\\';
 }
 
+/// Returns whether a token is one byte that is no text by itself.
+bool is_high_byte(std::string_view token) { return token.size() == 1 && static_cast<unsigned char>(token[0]) >= 0x80; }
+
 std::string escape(std::string_view token) {
   std::string text;
   for (const char character : token) {
-    if (is_escaped(character)) {
+    if (is_escaped(character) || is_high_byte(token)) {
       fmt::format_to(std::back_inserter(text), "\\x{:02X}", static_cast<unsigned char>(character));
     } else {
       text += character;
@@ -56,8 +60,7 @@ std::optional<std::string> unescape(std::string_view text) {
 
 std::string header_of(const LookupFile& file) {
   return fmt::format("{} {} kind={} size={} separate_punctuation={} marks={}", kVocabularyMagic, kFormat,
-                     file.kind == VocabularyKind::kWords ? "words" : "characters", file.tokens.size(),
-                     file.preprocessing.separate_punctuation,
+                     enum_name(file.kind), file.tokens.size(), file.preprocessing.separate_punctuation,
                      file.preprocessing.marks == MarkSpacing::kClose ? "close" : "apart");
 }
 
@@ -96,6 +99,15 @@ class HeaderFields {
     return word.substr(key.size() + 1);
   }
 
+  VocabularyKind read_kind() {
+    constexpr std::array kKinds = {VocabularyKind::kWords, VocabularyKind::kCharacters, VocabularyKind::kBytes};
+    const std::string_view text = read_value("kind");
+    const auto* found = std::ranges::find(kKinds, text, [](VocabularyKind kind) { return enum_name(kind); });
+    check(found != kKinds.end(), "{}: {}:1 has kind={}, needs words, characters or bytes", kFileCaller, name_,
+          quote(text));
+    return *found;
+  }
+
   bool read_choice(std::string_view key, std::string_view if_false, std::string_view if_true) {
     const std::string_view text = read_value(key);
     check(text == if_false || text == if_true, "{}: {}:1 has {}={}, needs {} or {}", kFileCaller, name_, key,
@@ -126,6 +138,10 @@ std::string parse_token(std::string_view line, VocabularyKind kind, const std::s
   if (line.empty()) fail("{}: {} is empty, needs a token", kFileCaller, place);
   const auto token = unescape(line);
   if (!token) fail_with(line, "control characters, spaces and backslashes written \\xHH");
+  if (kind == VocabularyKind::kBytes) {
+    if (token->size() != 1) fail_with(*token, "a single byte");
+    return *token;
+  }
   if (find_bad_utf8(*token)) fail_with(*token, "UTF-8");
   if (kind == VocabularyKind::kWords) {
     const auto words = split_words(*token);
@@ -141,7 +157,7 @@ std::size_t parse_header(std::string_view header, std::string_view name, LookupF
   check(header.starts_with(kVocabularyMagic), "{}: {}:1 has {}, needs {}", kFileCaller, name, quote(header),
         kVocabularyMagic);
   HeaderFields fields(header, name);
-  file.kind = fields.read_choice("kind", "words", "characters") ? VocabularyKind::kCharacters : VocabularyKind::kWords;
+  file.kind = fields.read_kind();
   const std::size_t size = fields.read_count("size");
   file.preprocessing.separate_punctuation = fields.read_choice("separate_punctuation", "false", "true");
   file.preprocessing.marks = fields.read_choice("marks", "close", "apart") ? MarkSpacing::kApart : MarkSpacing::kClose;
@@ -191,6 +207,8 @@ LookupFile parse_lookup_file(std::string_view bytes, std::string_view name) {
         kFileCaller, name, file.tokens.size(), size, file.tokens.size() < size ? "cut, copy it again" : "altered");
   check(size > kSpecialTokens.size(), "{}: {} has {} tokens, needs more than the four special ones", kFileCaller, name,
         size);
+  check(file.kind != VocabularyKind::kBytes || size == kSpecialTokens.size() + 256,
+        "{}: {} has {} tokens, needs the four special ones and the 256 bytes", kFileCaller, name, size);
   check(header == header_of(file), "{}: {}:1 has more than its fields, needs \"{}\"", kFileCaller, name,
         header_of(file));
   return file;

@@ -16,13 +16,13 @@ struct LookupFile {
   std::vector<std::string> tokens;
 };
 
-/// Returns the text of vocabulary.txt, the file of words (`kind=words`) and of characters (`kind=characters`): a header
-/// line, then a token on each line, so that token 0 is on line 2:
+/// Returns the text of vocabulary.txt, the file of words (`kind=words`), characters (`kind=characters`) and bytes
+/// (`kind=bytes`): a header line, then a token on each line, so that token 0 is on line 2:
 ///
 ///     #edgewise-vocabulary 2 kind=words size=906 separate_punctuation=true marks=close
 ///     <pad>
 ///
-/// Control characters, spaces and backslashes are escaped as `\xHH`.
+/// Control characters, spaces, backslashes, and bytes that are no text are escaped as `\xHH`.
 std::string write_lookup_file(const LookupFile& file);
 
 /// Parses the text of vocabulary.txt. Throws Error, with the line number and the line, for text that

@@ -40,8 +40,30 @@ std::string preprocess(std::string_view sentence, const TextPreprocessing& prepr
   return preprocessing.separate_punctuation ? separate_punctuation(sentence) : std::string(sentence);
 }
 
+std::vector<std::string_view> split_bytes(std::string_view text) {
+  std::vector<std::string_view> bytes;
+  bytes.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i) bytes.push_back(text.substr(i, 1));
+  return bytes;
+}
+
 std::vector<std::string_view> split(VocabularyKind kind, std::string_view text) {
+  if (kind == VocabularyKind::kBytes) return split_bytes(text);
   return kind == VocabularyKind::kWords ? split_words(text) : split_characters(text);
+}
+
+/// Returns the special tokens and all bytes.
+std::vector<std::string> list_bytes() {
+  constexpr int kNumBytes = 256;
+  std::vector<std::string> tokens(kSpecialTokens.begin(), kSpecialTokens.end());
+  for (int byte = 0; byte < kNumBytes; ++byte) tokens.emplace_back(1, static_cast<char>(byte));
+  return tokens;
+}
+
+/// Returns the text of a token of bytes.
+std::string byte_text(std::string_view token) {
+  const auto byte = static_cast<unsigned char>(token.front());
+  return token.size() > 1 || byte < 0x80 ? std::string(token) : fmt::format("<0x{:02X}>", byte);
 }
 
 bool is_special(std::string_view text) {
@@ -90,7 +112,7 @@ std::vector<std::string> most_frequent(const TokenCounts& counts, const Vocabula
   return tokens;
 }
 
-/// A vocabulary of words or characters in a hash table.
+/// A vocabulary of words, characters or bytes in a hash table.
 class LookupVocabulary final : public Vocabulary {
  public:
   /// `tokens` must be distinct and begin with kSpecialTokens.
@@ -99,6 +121,8 @@ class LookupVocabulary final : public Vocabulary {
     for (std::size_t i = kSpecialTokens.size(); i < tokens_.size(); ++i) {
       token_of_.emplace(tokens_[i], static_cast<std::int64_t>(i));
     }
+    if (kind != VocabularyKind::kBytes) return;
+    for (const std::string& token : tokens_) byte_texts_.push_back(byte_text(token));
   }
   LookupVocabulary(const LookupVocabulary&) = delete;
   LookupVocabulary& operator=(const LookupVocabulary&) = delete;
@@ -121,21 +145,24 @@ class LookupVocabulary final : public Vocabulary {
 
   std::string decode_tokens(std::span<const std::int64_t> tokens) const override {
     std::vector<std::string_view> texts;
-    for (const std::int64_t token : tokens) texts.push_back(text_of(token));
+    for (const std::int64_t token : tokens) texts.push_back(tokens_[static_cast<std::size_t>(token)]);
     if (kind_ == VocabularyKind::kWords) {
       const std::string text = join_words(texts);
       return preprocessing_.separate_punctuation ? join_punctuation(text, preprocessing_.marks) : text;
     }
     std::string text;
-    for (const std::string_view character : texts) text += character;
+    for (const std::string_view part : texts) text += part;
     return text;
   }
 
-  std::string_view text_of(std::int64_t token) const override { return tokens_[static_cast<std::size_t>(token)]; }
+  std::string_view text_of(std::int64_t token) const override {
+    return (byte_texts_.empty() ? tokens_ : byte_texts_)[static_cast<std::size_t>(token)];
+  }
 
   VocabularyKind kind_;
   TextPreprocessing preprocessing_;
   std::vector<std::string> tokens_;
+  std::vector<std::string> byte_texts_;  // texts of tokens_ in UTF-8; empty if tokens_ has these texts
   std::unordered_map<std::string_view, std::int64_t> token_of_;  // keys: views of tokens_, without special tokens
 };
 
@@ -201,7 +228,10 @@ std::string join_words(std::span<const std::string_view> words) {
 std::shared_ptr<const Vocabulary> build_lookup_vocabulary(const std::vector<std::span<const std::string>>& sides,
                                                           const VocabularyOptions& options) {
   check(!options.separate_punctuation || options.kind == VocabularyKind::kWords,
-        "build_vocabulary: separate_punctuation is true, but kind is characters; only words need it");
+        "build_vocabulary: separate_punctuation is true, but kind is {}; only words need it", enum_name(options.kind));
+  if (options.kind == VocabularyKind::kBytes) {
+    return std::make_shared<LookupVocabulary>(options.kind, TextPreprocessing(), list_bytes());
+  }
   TextPreprocessing preprocessing = {options.separate_punctuation, MarkSpacing::kClose};
   if (preprocessing.separate_punctuation) preprocessing.marks = mark_spacing_of(sides);
   auto tokens = most_frequent(count_tokens(sides, options.kind, preprocessing), options);

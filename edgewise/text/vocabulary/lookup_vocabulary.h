@@ -39,10 +39,11 @@ struct TextPreprocessing {
   MarkSpacing marks = MarkSpacing::kClose;  // spacing that decoding gives to `!` and `?`
 };
 
-// Vocabularies of words and of characters: a list of tokens, in which the tokens of a sentence are looked up.
+// Vocabularies of words, of characters and of bytes: a list of tokens, in which the tokens of a sentence are looked up.
 
 /// Builds one vocabulary of the most frequent words or characters, as `options.kind` says, of all `sides`, each of
-/// which is a list of sentences. `options.size` counts the special tokens, which come first.
+/// which is a list of sentences. `options.size` counts the special tokens, which come first. A vocabulary of bytes has
+/// all 256, in their order, whatever the sentences.
 std::shared_ptr<const Vocabulary> build_lookup_vocabulary(const std::vector<std::span<const std::string>>& sides,
                                                           const VocabularyOptions& options);
 

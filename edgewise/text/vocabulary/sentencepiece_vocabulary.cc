@@ -14,6 +14,7 @@
 #include "edgewise/base/address_space.h"
 #include "edgewise/base/background.h"
 #include "edgewise/base/error.h"
+#include "edgewise/base/random.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/text/unicode.h"
 #include "edgewise/text/vocabulary/piece_codec.h"
@@ -124,10 +125,13 @@ bool has_byte_fallback(const VocabularyOptions& options) {
   return options.size >= kSmallestWithBytes;
 }
 
-/// Returns the texts of the placeholders with commas between them.
-std::string list_placeholders(std::int64_t count) {
+constexpr std::string_view kLineFeed = "\n";
+
+/// Returns the texts of the placeholders, and of the line feed if it is a token, with commas between them.
+std::string list_user_defined(const VocabularyOptions& options) {
   std::vector<std::string> texts;
-  for (std::int64_t i = 0; i < count; ++i) texts.push_back(placeholder(i));
+  for (std::int64_t i = 0; i < options.placeholders; ++i) texts.push_back(placeholder(i));
+  if (options.line_feeds) texts.emplace_back(kLineFeed);
   return fmt::format("{}", fmt::join(texts, ","));
 }
 
@@ -141,7 +145,7 @@ std::unordered_map<std::string, std::string> trainer_arguments(const VocabularyO
       {"num_threads", std::to_string(kThreads)},
       {"byte_fallback", has_byte_fallback(options) ? "true" : "false"},
       {"split_digits", options.split_digits ? "true" : "false"},
-      {"user_defined_symbols", list_placeholders(options.placeholders)},
+      {"user_defined_symbols", list_user_defined(options)},
       {"unk_surface", std::string(kSpecialTokens[SpecialTokens().unknown])}};
   constexpr std::array<std::string_view, 4> kNames = {"pad", "unk", "bos", "eos"};
   for (std::size_t i = 0; i < kNames.size(); ++i) {
@@ -192,10 +196,21 @@ SentenceRules rules_of(std::span<const Piece> pieces) {
   return rules;
 }
 
+/// Returns the number of the line feed's own token.
+std::optional<std::int64_t> find_line_feed(std::span<const Piece> pieces) {
+  const auto found = std::ranges::find_if(
+      pieces, [](const Piece& piece) { return piece.text == kLineFeed && piece.type == PieceType::kUserDefined; });
+  return found == pieces.end() ? std::nullopt : std::optional<std::int64_t>(found - pieces.begin());
+}
+
+/// A vocabulary of pieces. With a token for the line feed, each line of a text is split into pieces by itself, so that
+/// all lines begin alike and memory does not grow with the text.
 class SentencePieceVocabulary final : public Vocabulary {
  public:
   SentencePieceVocabulary(std::string bytes, std::string_view name)
-      : codec_(std::move(bytes), name, SpecialPieces::kOwn), rules_(rules_of(codec_.pieces())) {}
+      : codec_(std::move(bytes), name, SpecialPieces::kOwn),
+        rules_(rules_of(codec_.pieces())),
+        line_feed_(find_line_feed(codec_.pieces())) {}
 
   VocabularyKind kind() const override { return VocabularyKind::kSentencePiece; }
   std::int64_t size() const override { return std::ssize(codec_.pieces()); }
@@ -204,18 +219,48 @@ class SentencePieceVocabulary final : public Vocabulary {
   std::optional<SentencePieceModel> piece_model() const override { return codec_.algorithm(); }
 
  private:
-  std::vector<std::int64_t> encode_text(std::string_view sentence) const override { return codec_.encode(sentence); }
+  std::vector<std::int64_t> encode_text(std::string_view sentence) const override {
+    return encode_lines(sentence, [this](std::string_view line) { return codec_.encode(line); });
+  }
   std::vector<std::int64_t> sample_text(std::string_view sentence, const Sampling& sampling,
                                         std::uint64_t seed) const override {
-    return codec_.sample(sentence, sampling, seed);
+    return encode_lines(sentence, [&, number = std::uint64_t{0}](std::string_view line) mutable {
+      return codec_.sample(line, sampling, number++ == 0 ? seed : mix(seed, number));
+    });
   }
-  std::string decode_tokens(std::span<const std::int64_t> tokens) const override { return codec_.decode(tokens); }
+  std::string decode_tokens(std::span<const std::int64_t> tokens) const override {
+    std::string text;
+    while (line_feed_) {
+      const auto end = std::ranges::find(tokens, *line_feed_);
+      if (end == tokens.end()) break;
+      const auto size = static_cast<std::size_t>(end - tokens.begin());
+      text += codec_.decode(tokens.first(size)) + std::string(kLineFeed);
+      tokens = tokens.subspan(size + 1);
+    }
+    return text + codec_.decode(tokens);
+  }
+
+  /// Encodes each line of a text by `encode`; the whole text if the line feed is no token.
+  std::vector<std::int64_t> encode_lines(std::string_view text, auto&& encode) const {
+    std::size_t end = line_feed_ ? text.find(kLineFeed) : std::string_view::npos;
+    if (end == std::string_view::npos) return encode(text);
+    std::vector<std::int64_t> tokens;
+    while (true) {
+      const std::vector<std::int64_t> line = encode(text.substr(0, end));
+      tokens.insert(tokens.end(), line.begin(), line.end());
+      if (end == std::string_view::npos) return tokens;
+      tokens.push_back(*line_feed_);
+      text.remove_prefix(end + 1);
+      end = text.find(kLineFeed);
+    }
+  }
   std::string_view text_of(std::int64_t token) const override {
     return codec_.pieces()[static_cast<std::size_t>(token)].text;
   }
 
   PieceCodec codec_;
   SentenceRules rules_;
+  std::optional<std::int64_t> line_feed_;
 };
 
 /// Returns the bytes of the file of a model.

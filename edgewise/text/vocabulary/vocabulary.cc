@@ -22,7 +22,8 @@ void check_options(const VocabularyOptions& options) {
         "build_vocabulary: size is {}, needs 0 for no limit or more than the {} special tokens", options.size, special);
   check(options.min_count >= 1, "build_vocabulary: min_count is {}, needs 1 or more", options.min_count);
   check(options.kind != VocabularyKind::kMapped,
-        "build_vocabulary: kind is mapped, needs words, characters or sentencepiece; a mapped vocabulary comes with a "
+        "build_vocabulary: kind is mapped, needs words, characters, bytes or sentencepiece; a mapped vocabulary comes "
+        "with a "
         "model of another system");
 }
 
@@ -36,7 +37,8 @@ void check_sentences(const std::vector<std::span<const std::string>>& sides) {
   }
 }
 
-void check_sentence(std::string_view sentence) {
+void check_sentence(std::string_view sentence, VocabularyKind kind) {
+  if (kind == VocabularyKind::kBytes) return;
   const auto bad = find_bad_utf8(sentence);
   check(!bad, "encode: sentence has a byte at {} that is not UTF-8, needs UTF-8", bad.value_or(0));
 }
@@ -63,13 +65,13 @@ const SentenceRules& Vocabulary::rules() const {
 }
 
 std::vector<std::int64_t> Vocabulary::encode(std::string_view sentence) const {
-  check_sentence(sentence);
+  check_sentence(sentence, kind());
   return encode_text(sentence);
 }
 
 std::vector<std::int64_t> Vocabulary::sample(std::string_view sentence, const Sampling& sampling,
                                              std::uint64_t seed) const {
-  check_sentence(sentence);
+  check_sentence(sentence, kind());
   return sampling.strength == 0.0 ? encode_text(sentence) : sample_text(sentence, sampling, seed);
 }
 
@@ -97,6 +99,7 @@ std::string_view Vocabulary::file_name() const {
   switch (kind()) {
     case VocabularyKind::kWords:
     case VocabularyKind::kCharacters:
+    case VocabularyKind::kBytes:
       return kLookupFile;
     case VocabularyKind::kSentencePiece:
       return kSentencePieceFile;
@@ -109,7 +112,7 @@ std::string_view Vocabulary::file_name() const {
 std::shared_ptr<const Vocabulary> build_vocabulary(const std::vector<std::span<const std::string>>& sides,
                                                    const VocabularyOptions& options) {
   check_options(options);
-  check_sentences(sides);
+  if (options.kind != VocabularyKind::kBytes) check_sentences(sides);
   return options.kind == VocabularyKind::kSentencePiece ? build_sentencepiece_vocabulary(sides, options)
                                                         : build_lookup_vocabulary(sides, options);
 }

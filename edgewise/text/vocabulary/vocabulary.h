@@ -20,6 +20,7 @@ namespace edgewise {
 enum class VocabularyKind {
   kWords,          // text between white space (lookup_vocabulary.h)
   kCharacters,     // code points, white space among them (lookup_vocabulary.h)
+  kBytes,          // the 256 bytes, whatever the text (lookup_vocabulary.h)
   kSentencePiece,  // pieces that SentencePiece learns (sentencepiece_vocabulary.h)
   kMapped          // tokens of a model of another system (mapped_vocabulary.h)
 };
@@ -35,6 +36,7 @@ enum class ByteFallback {
 
 inline constexpr auto enum_names(VocabularyKind) {
   return std::array{EnumName{VocabularyKind::kWords, "words"}, EnumName{VocabularyKind::kCharacters, "characters"},
+                    EnumName{VocabularyKind::kBytes, "bytes"},
                     EnumName{VocabularyKind::kSentencePiece, "sentencepiece"},
                     EnumName{VocabularyKind::kMapped, "mapped"}};
 }
@@ -60,13 +62,14 @@ struct VocabularyOptions {
   ByteFallback byte_fallback = ByteFallback::kAuto;
   std::int64_t placeholders = 0;
   bool split_digits = false;
+  bool line_feeds = false;
 
   template <class Self, class Field>
   static void list_fields(Self& self, Field&& field) {
-    field(
-        "kind", self.kind,
-        "kind of tokens: words between spaces, characters, pieces that SentencePiece learns, or mapped: the tokens of "
-        "another system's model, which cannot be learned");
+    field("kind", self.kind,
+          "kind of tokens: words between spaces, characters, bytes, pieces that SentencePiece learns, or mapped: the "
+          "tokens of "
+          "another system's model, which cannot be learned");
     field("size", self.size,
           "most tokens of the vocabulary, with the four special ones; 0: no limit; sentencepiece: the exact number, "
           "default 8000",
@@ -87,6 +90,9 @@ struct VocabularyOptions {
           "copies",
           at_least(0).at_most(kMaxPlaceholders));
     field("split_digits", self.split_digits, "SentencePiece: each digit is a token of its own");
+    field("line_feeds", self.line_feeds,
+          "SentencePiece: a line feed is a token, and each line is split by itself; otherwise it becomes a space; "
+          "default true for a language model");
   }
 };
 
@@ -123,7 +129,7 @@ class Vocabulary {
 
   /// Returns the tokens of a sentence, without those around it (sentence_frame.h). Text that looks like a special
   /// token, such as `<end>`, does not become that token, unless a mapped vocabulary says otherwise. Throws Error for a
-  /// sentence that is not UTF-8.
+  /// sentence that is not UTF-8, unless the tokens are bytes.
   std::vector<std::int64_t> encode(std::string_view sentence) const;
 
   /// Encodes with a random segmentation, a function of sentence, sampling and seed; a strength of 0 equals encode.
@@ -133,11 +139,11 @@ class Vocabulary {
   /// Returns the sentence without the tokens that rules() omits: padding, begin and end, in mapped vocabularies others
   /// too. Other unknown tokens become `<unknown>`. Restores an encoded sentence except for information that the
   /// vocabulary does not store: white space (words), unknown characters, lowered capitals, and differences that NFKC
-  /// removes (SentencePiece). Throws Error for tokens outside the vocabulary.
+  /// removes (SentencePiece). The text of bytes may not be UTF-8. Throws Error for tokens outside the vocabulary.
   std::string decode(std::span<const std::int64_t> tokens) const;
 
-  /// Returns the text of a token: a word, a character, or a piece with `▁` for a space. Valid as long as the
-  /// vocabulary.
+  /// Returns the text of a token: a word, a character, a byte of ASCII or `<0xC3>` for another byte, or a piece with
+  /// `▁` for a space. Valid as long as the vocabulary.
   std::string_view token_text(std::int64_t token) const;
 
   /// Return the name, "vocabulary.txt", "vocabulary.model" or "vocabulary.json", and the bytes of the vocabulary's
@@ -162,7 +168,8 @@ class Vocabulary {
   virtual std::string serialize_case() const { return {}; }
 
  protected:
-  // Implementations. Arguments are checked: UTF-8, and tokens of this vocabulary that rules() does not omit.
+  // Implementations. Arguments are checked: UTF-8, except for a vocabulary of bytes, and tokens of this vocabulary that
+  // rules() does not omit.
   virtual std::vector<std::int64_t> encode_text(std::string_view sentence) const = 0;
   virtual std::vector<std::int64_t> sample_text(std::string_view sentence, const Sampling& sampling,
                                                 std::uint64_t seed) const;

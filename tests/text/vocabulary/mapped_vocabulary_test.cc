@@ -302,10 +302,10 @@ TEST(MappedVocabulary, IsAListOfTokensAndItsPieces) {
 
 TEST(MappedVocabulary, IsNotLearnedAndNotReadFromOneFile) {
   const Lines sentences = {"a"};
-  EXPECT_EQ(
-      error_of([&] { build_vocabulary({sentences}, {.kind = VocabularyKind::kMapped}); }),
-      "build_vocabulary: kind is mapped, needs words, characters or sentencepiece; a mapped vocabulary comes with "
-      "a model of another system");
+  EXPECT_EQ(error_of([&] { build_vocabulary({sentences}, {.kind = VocabularyKind::kMapped}); }),
+            "build_vocabulary: kind is mapped, needs words, characters, bytes or sentencepiece; a mapped vocabulary "
+            "comes with "
+            "a model of another system");
   EXPECT_EQ(error_of([] { parse_vocabulary(write_token_list(small_list()), "v.json"); }),
             "load_vocabulary: v.json is a mapped vocabulary, needs to be read with its directory, which may have a "
             "pieces.model");

@@ -211,6 +211,32 @@ INSTANTIATE_TEST_SUITE_P(, SentencePieceTest, testing::Values(SentencePieceModel
                            return test.param == SentencePieceModel::kUnigram ? "Unigram" : "Bpe";
                          });
 
+TEST(SentencePieceTraining, SplitsEachLineByItselfIfTheLineFeedIsAToken) {
+  std::vector<std::string> lines;
+  for (int i = 0; i < 40; ++i) {
+    lines.push_back("the cat sees the mouse and a bird\n");
+    lines.push_back("a dog runs over the green field\n");
+    lines.push_back("who knows where birds fly\n");
+  }
+  VocabularyOptions options = {.kind = VocabularyKind::kSentencePiece, .size = 34};
+  options.line_feeds = true;
+  const auto vocabulary = parse_vocabulary(build_vocabulary({lines}, options)->serialize(), "vocabulary.model");
+  options.line_feeds = false;
+  const auto plain = build_vocabulary({lines}, options);
+  const std::string text = "the cat\n\nsees the mouse\nthe";
+
+  const std::vector<std::int64_t> tokens = vocabulary->encode(text);
+
+  EXPECT_EQ(vocabulary->decode(tokens), text);
+  EXPECT_EQ(plain->decode(plain->encode(text)), "the cat sees the mouse the");
+  const std::vector<std::int64_t> first = vocabulary->encode("the cat");
+  const std::vector<std::int64_t> alone = vocabulary->encode("the");
+  EXPECT_TRUE(std::equal(first.begin(), first.end(), tokens.begin()));
+  EXPECT_TRUE(std::equal(alone.rbegin(), alone.rend(), tokens.rbegin()));
+  EXPECT_EQ(vocabulary->token_text(tokens[first.size()]), "\n");
+  EXPECT_EQ(vocabulary->decode(vocabulary->sample(text, {.strength = 0.5}, 3)), text);
+}
+
 TEST(SentencePieceTraining, PrintsNothing) {
   testing::internal::CaptureStderr();
   testing::internal::CaptureStdout();

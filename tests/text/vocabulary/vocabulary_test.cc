@@ -123,6 +123,27 @@ TEST(Vocabulary, RestoresAnyTextWithCharacters) {
   }));
 }
 
+TEST(Vocabulary, OfBytesRestoresAnyBytes) {
+  const std::vector<std::string> none;
+  const auto built = build_vocabulary({none}, {.kind = VocabularyKind::kBytes});
+  const auto vocabulary = parse_vocabulary(built->serialize(), "vocabulary.txt");
+  std::string all;
+  for (int byte = 0; byte < 256; ++byte) all += static_cast<char>(byte);
+  all += "<end>é\xFF";
+
+  const std::vector<std::int64_t> tokens = vocabulary->encode(all);
+
+  EXPECT_EQ(vocabulary->size(), 260);
+  EXPECT_EQ(vocabulary->kind(), VocabularyKind::kBytes);
+  EXPECT_EQ(tokens.size(), all.size());
+  EXPECT_EQ(tokens['a'], 4 + 'a');
+  EXPECT_EQ(vocabulary->decode(tokens), all);
+  EXPECT_EQ(vocabulary->token_text(4 + 'a'), "a");
+  EXPECT_EQ(vocabulary->token_text(4 + 0xC3), "<0xC3>");
+  EXPECT_EQ(vocabulary->serialize(), built->serialize());
+  EXPECT_FALSE(find_bad_utf8(built->serialize()));
+}
+
 TEST(Vocabulary, RestoresAnyTextWithWords) {
   EXPECT_TRUE(rc::check([](const std::vector<std::uint32_t>& values) {
     std::string sentence = "x";
@@ -221,12 +242,16 @@ TEST(LookupFile, ParseChecksTheHeader) {
   };
 
   EXPECT_EQ(with("kind=words", "kind=letters"),
-            "load_vocabulary: vocabulary.txt:1 has kind=\"letters\", needs words or characters");
+            "load_vocabulary: vocabulary.txt:1 has kind=\"letters\", needs words, characters or bytes");
   EXPECT_EQ(with("kind=words ", ""), "load_vocabulary: vocabulary.txt:1 has \"size=5\", needs kind=");
   EXPECT_EQ(with("size=5", "size=-5"), "load_vocabulary: vocabulary.txt:1 has size=\"-5\", needs a whole number");
   EXPECT_EQ(with("punctuation=false", "punctuation=no"),
             "load_vocabulary: vocabulary.txt:1 has separate_punctuation=\"no\", needs false or true");
   EXPECT_EQ(with("words", "characters"), "load_vocabulary: vocabulary.txt:6 has \"ab\", needs a single character");
+  EXPECT_EQ(with("words", "bytes"), "load_vocabulary: vocabulary.txt:6 has \"ab\", needs a single byte");
+  EXPECT_EQ(error_of_vocabulary("#edgewise-vocabulary 2 kind=bytes size=5 separate_punctuation=false marks=close\n" +
+                                kSpecialLines + "a\n"),
+            "load_vocabulary: vocabulary.txt has 5 tokens, needs the four special ones and the 256 bytes");
   EXPECT_EQ(with("marks=close", "marks=close and more"),
             "load_vocabulary: vocabulary.txt:1 has more than its fields, needs \"" +
                 kHeader.substr(0, kHeader.size() - 1) + "\"");
@@ -262,11 +287,12 @@ TEST(VocabularyOptions, ListsItsFieldsOnce) {
                                  [&](std::string_view name, auto&, const auto&...) { names.emplace_back(name); });
 
   EXPECT_THAT(names, ElementsAre("kind", "size", "min_count", "separate_punctuation", "model", "character_coverage",
-                                 "byte_fallback", "placeholders", "split_digits"));
+                                 "byte_fallback", "placeholders", "split_digits", "line_feeds"));
   EXPECT_EQ(enum_names(VocabularyKind{})[0].name, "words");
   EXPECT_EQ(enum_names(VocabularyKind{})[1].name, "characters");
-  EXPECT_EQ(enum_names(VocabularyKind{})[2].name, "sentencepiece");
-  EXPECT_EQ(enum_names(VocabularyKind{})[3].name, "mapped");
+  EXPECT_EQ(enum_names(VocabularyKind{})[2].name, "bytes");
+  EXPECT_EQ(enum_names(VocabularyKind{})[3].name, "sentencepiece");
+  EXPECT_EQ(enum_names(VocabularyKind{})[4].name, "mapped");
   EXPECT_EQ(enum_names(SentencePieceModel{})[1].name, "bpe");
 }
 
