@@ -22,6 +22,7 @@ std::shared_ptr<const DocumentText> open_if_named(const std::vector<std::string>
                                                   const std::filesystem::path& folder, const DocumentOptions& options) {
   if (files.empty()) return nullptr;
   std::vector<std::string> paths;
+  paths.reserve(files.size());
   for (const std::string& file : files) paths.push_back(path_in(folder, file));
   return open_text(paths, options);
 }
@@ -30,6 +31,7 @@ std::shared_ptr<const DocumentText> open_if_named(const std::vector<std::string>
 
 std::shared_ptr<const DocumentText> open_text(const std::vector<std::string>& paths, const DocumentOptions& options) {
   std::vector<FileRange> ranges;
+  ranges.reserve(paths.size());
   for (const std::string& path : paths) {
     ranges.push_back(whole_file(std::make_shared<SeekableFile>(path, options.caller)));
   }

@@ -131,7 +131,7 @@ class Gate : public Operation {
     const ScopedTimer timer("gates");
     check_differentiated_once("gate");
     const at::Tensor grad_out = pass.grad_outputs[0].contiguous();
-    const Tensors gradients = {at::empty_like(pass.saved[0]), at::empty_like(pass.saved[1])};
+    Tensors gradients = {at::empty_like(pass.saved[0]), at::empty_like(pass.saved[1])};
     with_float_or_bf16(grad_out.scalar_type(), [&](auto zero) {
       using T = decltype(zero);
       kernels::gated_activation_gradient(kernels::GatedActivationGradient<T>{.activation = activation_of(options_),

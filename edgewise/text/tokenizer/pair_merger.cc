@@ -116,7 +116,9 @@ PairMerger::PairMerger(const PairModel& model, const std::string& where)
 
 void PairMerger::add_merges(const PairModel& model, const std::string& where) {
   std::uint32_t rank = 0;
-  for (const auto& [left, right] : model.merges) {
+  for (const auto& merge : model.merges) {
+    const std::string& left = merge.first;
+    const std::string& right = merge.second;
     const auto require = [&](const std::string& token) {
       const auto found = tokens_.find(token);
       if (found == tokens_.end()) {
