@@ -25,8 +25,11 @@ void run_import(const ImportCommand& command) {
   const ImportedModel model = import_model(command.source, kCaller);
   write_model(model, command.destination, kCaller);
   const TransformerOptions& options = model.experiment.model;
-  print_output("{}: {}, {} + {} layers of size {}, {} tokens\n", printable(command.destination.string()), model.origin,
-               options.encoder_layers, options.decoder_layers, options.size, options.output_vocabulary);
+  const std::string layers = has_encoder(options.kind)
+                                 ? fmt::format("{} + {}", options.encoder_layers, options.decoder_layers)
+                                 : std::to_string(options.decoder_layers);
+  print_output("{}: {}, {} layers of size {}, {} tokens\n", printable(command.destination.string()), model.origin,
+               layers, options.size, options.output_vocabulary);
   const std::string missing = describe_missing_options(model);
   if (!missing.empty()) print_error("{}: warning: {}\n", kCaller, printable(missing));
 }
