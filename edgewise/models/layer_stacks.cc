@@ -34,10 +34,10 @@ NodeFunction finish(const LayerStack<Layer>& stack, const Layer& layer, Pass& pa
 
 }  // namespace
 
-at::Tensor Encoder::operator()(const Relation& encoder_encoder, const at::Tensor& x_SM, Pass& pass) const {
+at::Tensor Encoder::operator()(const LayerRelations& encoder_encoder, const at::Tensor& x_SM, Pass& pass) const {
   NodeState state = layers.front().begin(x_SM, pass);
   for (std::size_t i = 0; i < layers.size(); ++i) {
-    state = layers[i](encoder_encoder, state, norm_after(*this, i), pass);
+    state = layers[i](encoder_encoder.of_layer(i), state, norm_after(*this, i), pass);
   }
   return state.input_TM;
 }
@@ -56,11 +56,11 @@ NodeFunction Encoder::post_func(std::int64_t layer, Pass& pass) const {
   return finish(*this, layer_at(*this, layer), pass);
 }
 
-at::Tensor Decoder::operator()(const Relation& decoder_decoder, const Relation& encoder_decoder, const at::Tensor& x_DM,
-                               const at::Tensor& encoded_SM, Pass& pass) const {
+at::Tensor Decoder::operator()(const LayerRelations& decoder_decoder, const Relation& encoder_decoder,
+                               const at::Tensor& x_DM, const at::Tensor& encoded_SM, Pass& pass) const {
   NodeState state = layers.front().begin(x_DM, pass);
   for (std::size_t i = 0; i < layers.size(); ++i) {
-    state = layers[i](decoder_decoder, encoder_decoder, state, encoded_SM, norm_after(*this, i), pass);
+    state = layers[i](decoder_decoder.of_layer(i), encoder_decoder, state, encoded_SM, norm_after(*this, i), pass);
   }
   return state.input_TM;
 }

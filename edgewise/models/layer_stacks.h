@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "edgewise/message/message_graph.h"
+#include "edgewise/models/layer_relations.h"
 #include "edgewise/nn/message_attention.h"
 #include "edgewise/nn/transformer_layers.h"
 #include "edgewise/options/transformer_options.h"
@@ -67,7 +68,7 @@ struct Encoder : LayerStack<EncoderLayer> {
   using LayerStack::LayerStack;
 
   /// Maps initial states [S, M] to encoded states [S, M].
-  at::Tensor operator()(const Relation& encoder_encoder, const at::Tensor& x_SM, Pass& pass) const;
+  at::Tensor operator()(const LayerRelations& encoder_encoder, const at::Tensor& x_SM, Pass& pass) const;
 
   /// Computes "q", "k" and "v" from "x".
   NodeFunction pre_func(std::int64_t layer, AttentionFields fields = AttentionFields::kAll) const;
@@ -86,7 +87,7 @@ struct Decoder : LayerStack<DecoderLayer> {
       : LayerStack(options, options.decoder_layers, random) {}
 
   /// Maps initial states [D, M] to final states [D, M].
-  at::Tensor operator()(const Relation& decoder_decoder, const Relation& encoder_decoder, const at::Tensor& x_DM,
+  at::Tensor operator()(const LayerRelations& decoder_decoder, const Relation& encoder_decoder, const at::Tensor& x_DM,
                         const at::Tensor& encoded_SM, Pass& pass) const;
 
   /// Computes "q", "k" and "v" from "x". For kCross, apply kQuery to decoder nodes and kKeyValue to encoder nodes,

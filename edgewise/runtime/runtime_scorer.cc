@@ -4,6 +4,7 @@
 #include "edgewise/base/profile.h"
 #include "edgewise/runtime/cross_attention_recorder.h"
 #include "edgewise/runtime/output_projection.h"
+#include "edgewise/runtime/select_entries.h"
 #include "edgewise/runtime/sublayer_runner.h"
 #include "edgewise/runtime/token_embedding.h"
 
@@ -21,7 +22,10 @@ class RuntimeScorer : public Scorer {
         cache_({.self_layers = std::ssize(weights.decoder.layers),
                 .cross_layers = std::ssize(weights.decoder.layers),
                 .width = weights.heads.width()}),
-        recorder_(recorded_heads, weights.heads, std::ssize(weights.decoder.layers)) {}
+        recorder_(recorded_heads, weights.heads, std::ssize(weights.decoder.layers)),
+        encoder_patterns_(weights.options.encoder_patterns()),
+        decoder_patterns_(weights.options.decoder_patterns()),
+        selected_(decoder_patterns_.size()) {}
 
   std::int64_t vocabulary_size() const override { return weights_.options.output_vocabulary; }
 
@@ -45,19 +49,25 @@ class RuntimeScorer : public Scorer {
   void run_encoder() {
     float* states = rows_.begin(batch_.num_rows());
     embedding_.write(weights_.input_side(), batch_.tokens, batch_.positions, "encode", states);
-    run_layers(rows_, weights_.encoder, [&](std::size_t i, const NormParameters& next) {
-      encoder_self_attend(weights_.encoder.layers[i].self_attention, next);
-    });
+    run_layers(rows_, weights_.encoder,
+               [&](std::size_t i, const NormParameters& next) { encoder_self_attend(i, next); });
   }
 
-  void encoder_self_attend(const AttentionParameters<T>& attention, const NormParameters& next) {
+  void encoder_self_attend(std::size_t layer, const NormParameters& next) {
+    const AttentionParameters<T>& attention = weights_.encoder.layers[layer].self_attention;
     const float* projected = rows_.project(attention.query_key_value);
     std::vector<const float*>& entries = batch_.attended.entries;
     entries.clear();
     for (std::int64_t row = 0; row < batch_.num_rows(); ++row) entries.push_back(projected + row * 3 * width_);
+    const bool has_pattern = !encoder_patterns_.is_default(layer);
+    if (has_pattern) {
+      select_entries(encoder_patterns_.of_layer(layer), Direction::kBoth, batch_.attended, batch_.positions,
+                     encoder_selected_);
+    }
+    const AttendedEntries<float>& attended = has_pattern ? encoder_selected_ : batch_.attended;
     rows_.attend(attention,
-                 kernels::NodeAttention<float>{.ranges = batch_.attended.ranges.data(),
-                                               .sources = entries.data(),
+                 kernels::NodeAttention<float>{.ranges = attended.ranges.data(),
+                                               .sources = attended.entries.data(),
                                                .key_offset = width_,
                                                .query = projected,
                                                .query_stride = 3 * width_},
@@ -73,6 +83,11 @@ class RuntimeScorer : public Scorer {
   }
 
   void run_decoder(StepResult* recorded) {
+    for (std::size_t i = 0; i < selected_.size(); ++i) {
+      if (decoder_patterns_.is_default(i)) continue;
+      select_entries(decoder_patterns_.of_layer(i), Direction::kCausal, cache_.ancestors(), cache_.positions(),
+                     selected_[i]);
+    }
     float* states = rows_.begin(std::ssize(cache_.tokens()));
     embedding_.write(weights_.output_side(), cache_.tokens(), cache_.positions(), "step", states);
     run_layers(rows_, weights_.decoder, [&](std::size_t i, const NormParameters& next) {
@@ -86,9 +101,11 @@ class RuntimeScorer : public Scorer {
     const float* projected = rows_.project(attention.query_key_value);
     const std::int64_t offset = cache_.self_offset(static_cast<std::int64_t>(layer));
     write_entries(cache_.rows(), offset, 2 * width_, projected + width_, 3 * width_);
+    const AttendedEntries<CacheElement<T>>& attended =
+        decoder_patterns_.is_default(layer) ? cache_.ancestors() : selected_[layer % selected_.size()];
     rows_.attend(attention,
-                 kernels::NodeAttention<CacheElement<T>>{.ranges = cache_.ancestors().ranges.data(),
-                                                         .sources = cache_.ancestors().entries.data(),
+                 kernels::NodeAttention<CacheElement<T>>{.ranges = attended.ranges.data(),
+                                                         .sources = attended.entries.data(),
                                                          .key_offset = offset,
                                                          .query = projected,
                                                          .query_stride = 3 * width_},
@@ -121,6 +138,9 @@ class RuntimeScorer : public Scorer {
   OutputProjection output_projection_;
   CrossAttentionRecorder recorder_;
   EncoderBatch batch_;
+  RelationPatterns encoder_patterns_, decoder_patterns_;
+  AttendedEntries<float> encoder_selected_;                 // sources in the current layer, if it has a pattern
+  std::vector<AttendedEntries<CacheElement<T>>> selected_;  // sources in the current step, for each pattern
 };
 
 }  // namespace

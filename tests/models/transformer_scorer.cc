@@ -25,6 +25,18 @@ void TransformerScorer::encode(std::span<const std::int64_t> slots, std::span<co
   }
 }
 
+Relation TransformerScorer::select_ancestors(const DecodingSlots::NewNodes& nodes, std::size_t layer) const {
+  const RelationPatterns patterns = model_->options().decoder_patterns();
+  if (patterns.is_default(layer)) return nodes.ancestors;
+  const RelationView all = nodes.ancestors.view();
+  const auto append_permitted = [&](std::int64_t row, std::vector<NodeIndex>& sources) {
+    std::vector<NodeIndex> tokens;
+    append_sources(patterns.of_layer(layer), Direction::kCausal, {.token = nodes.positions[row]}, tokens);
+    for (const NodeIndex token : tokens) sources.push_back(all.source(row, all.row_begin[row] + token));
+  };
+  return Relation::from_rows(all.num_sources, all.num_destinations, append_permitted);
+}
+
 at::Tensor TransformerScorer::run_layer(std::size_t layer, const DecodingSlots::NewNodes& nodes, const at::Tensor& x,
                                         Pass& pass, std::vector<float>* attention) {
   const DecoderLayer& parameters = model_->decoder().layers[layer];
@@ -35,7 +47,7 @@ at::Tensor TransformerScorer::run_layer(std::size_t layer, const DecodingSlots::
   cache.value.write(nodes.numbers, self.value);
   const std::int64_t num_nodes = slots_.num_nodes();
   const at::Tensor self_average = parameters.self_attention.average(
-      nodes.ancestors, self.query, cache.key.first(num_nodes), cache.value.first(num_nodes), pass);
+      select_ancestors(nodes, layer), self.query, cache.key.first(num_nodes), cache.value.first(num_nodes), pass);
   const at::Tensor y = parameters.finish_self_attention(x, self_average, pass);
 
   const at::Tensor query = parameters.project_cross_qkv(y, AttentionFields::kQuery).query;

@@ -35,6 +35,8 @@ class TransformerScorer : public Scorer {
     RowBuffer key;          // [tree nodes, heads, head size]
     RowBuffer value;        // [tree nodes, heads, head size]
   };
+  /// Returns the ancestors of the new nodes that the layer's pattern permits.
+  Relation select_ancestors(const DecodingSlots::NewNodes& nodes, std::size_t layer) const;
   at::Tensor run_layer(std::size_t layer, const DecodingSlots::NewNodes& nodes, const at::Tensor& x, Pass& pass,
                        std::vector<float>* attention);
 

@@ -22,6 +22,10 @@ using AnyGpuWeights = std::variant<GpuWeights<float>, GpuWeights<BFloat16>>;
 void check_kernels(const TransformerOptions& options, RuntimePrecision precision) {
   check(options.kind == ModelKind::kTransformer,
         "GpuModel: model.kind is universal, needs transformer; translate on the CPU");
+  check(options.decoder_patterns().is_default(),
+        "GpuModel: model.relation has patterns, needs causal; translate on the CPU");
+  check(options.encoder_patterns().is_default(),
+        "GpuModel: model.encoder_relation has patterns, needs complete; translate on the CPU");
   check(options.score == ScoreKind::kDot, "GpuModel: model.score is additive, needs dot; translate on the CPU");
   const std::int64_t head_size = options.size / options.heads;
   check(kernels::can_attend_edges(head_size, head_size),
