@@ -15,8 +15,8 @@
 namespace edgewise {
 
 /// Gathers rows: row i of the result is row order[i] of the concatenated tensors. `order` has distinct numbers. Tensors
-/// have the same type and row shape. Differentiable any number of times; the gradient of a row not in `order` is zero. Throws Error
-/// for a row number out of range or repeated, and for types or shapes that do not fit.
+/// have the same type and row shape. Differentiable any number of times; the gradient of a row not in `order` is zero.
+/// Throws Error for a row number out of range or repeated, and for types or shapes that do not fit.
 at::Tensor take_rows(std::span<const at::Tensor> from, std::span<const NodeIndex> order);
 at::Tensor take_rows(const at::Tensor& from, std::span<const NodeIndex> order);
 
