@@ -10,7 +10,7 @@ include(CMakePackageConfigHelpers)
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/edgewise")
 # Each set of layers is one file of targets, edgewise-SET.cmake, lowest layer first.
 set(core_layers base graph device kernels gpu_kernels)
-set(infer_layers text search options positions runtime translate)
+set(infer_layers text search options positions runtime translate generate)
 set(convert_layers convert)
 set(attention_layers training_kernels message ops)
 set(train_layers nn models data distributed train viz experiment benchmark pictures)

@@ -32,6 +32,7 @@ int run_edgewise(int argc, char** argv) {
   program.require_subcommand(1);
   add_train(program);
   add_translate(program);
+  add_generate(program);
   add_serve(program);
   add_vocab(program);
   add_average(program);

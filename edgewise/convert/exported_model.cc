@@ -24,6 +24,7 @@ SearchOptions without_sampling_and_loops(const SearchOptions& search) {
   kept.temperature = defaults.temperature;
   kept.top_k = defaults.top_k;
   kept.top_p = defaults.top_p;
+  kept.min_p = defaults.min_p;
   kept.seed = defaults.seed;
   kept.stop_loops = search.stop_loops && !avoids_loops(search);
   return kept;

@@ -3,14 +3,16 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <type_traits>
 #include <vector>
 
 #include "edgewise/base/bfloat16.h"
-#include "edgewise/graph/hypothesis_tree.h"
+#include "edgewise/graph/relation_terms.h"
 #include "edgewise/kernels/attention/node_attention.h"
 #include "edgewise/kernels/simd/scratch.h"
+#include "edgewise/runtime/hypothesis_cache.h"
 #include "edgewise/search/scorer.h"
 
 // Memory of a KV cache. A cache entry holds the key and the value of one token in one layer, [2, W], and possibly more
@@ -22,89 +24,6 @@ namespace edgewise {
 /// whole cache, and more precision than the weights have would only cost bandwidth.
 template <typename T>
 using CacheElement = std::conditional_t<std::is_same_v<T, float>, float, BFloat16>;
-
-struct BlockShape {
-  static constexpr std::int64_t kTokens = 16;
-
-  std::int64_t layers;
-  std::int64_t entry_size;  // in elements, as all sizes and offsets here
-
-  /// Distance from a token's entry in one layer to its entry in the next.
-  std::int64_t layer_step() const { return kTokens * entry_size; }
-  std::int64_t size() const { return layers * layer_step(); }
-};
-
-/// Blocks of one shape. A returned block is reused before memory for a new one is allocated.
-template <typename T>
-class BlockPool {
- public:
-  using Address = T*;
-  using ConstAddress = const T*;
-
-  explicit BlockPool(const BlockShape& shape) : shape_(shape) {}
-
-  T* take();
-  void give_back(T* block) { free_.push_back(block); }
-
-  const BlockShape& shape() const { return shape_; }
-
- private:
-  BlockShape shape_;
-  std::vector<kernels::AlignedBuffer> blocks_;
-  std::vector<T*> free_;
-};
-
-/// The numbers of blocks in memory that another object holds: entry i of block b is entry b + i of the memory.
-class PageNumbers {
- public:
-  using Address = NodeIndex;
-  using ConstAddress = NodeIndex;
-
-  NodeIndex take();
-  void give_back(NodeIndex page) { free_.push_back(page); }
-
-  /// Returns the number of entries that the memory needs.
-  std::int64_t num_entries() const { return num_pages_ * BlockShape::kTokens; }
-
-  static constexpr BlockShape shape() { return {.layers = 1, .entry_size = 1}; }
-
- private:
-  std::int64_t num_pages_ = 0;
-  std::vector<NodeIndex> free_;
-};
-
-/// Self-attention cache of one sentence's hypotheses: a tree whose nodes are tokens, with the entries of each node.
-/// Pool is a class like BlockPool.
-template <class Pool>
-class HypothesisCache {
-  using Address = typename Pool::Address;
-
- public:
-  /// Removes all nodes.
-  void clear(Pool& pool);
-
-  /// Adds a node and returns its number. Throws Error, in the name of `caller`, for a parent that does not exist.
-  NodeIndex add(NodeIndex parent, Pool& pool, const char* caller);
-
-  std::int64_t depth(NodeIndex node) const { return nodes_[static_cast<std::size_t>(node)].depth; }
-
-  /// Returns the node's entry in the first layer.
-  Address entry(NodeIndex node, const BlockShape& shape) const {
-    return static_cast<Address>(blocks_[static_cast<std::size_t>(node / BlockShape::kTokens)] +
-                                node % BlockShape::kTokens * shape.entry_size);
-  }
-
-  /// Appends the first layer's entries of the nodes from the root to `node`.
-  void append_path(NodeIndex node, const BlockShape& shape, std::vector<typename Pool::ConstAddress>& entries) const;
-
- private:
-  struct Node {
-    NodeIndex parent;
-    std::int32_t depth;
-  };
-  std::vector<Node> nodes_;
-  std::vector<Address> blocks_;
-};
 
 /// Cross-attention cache of sentences that were encoded together: the entries of their input tokens.
 template <typename T>
@@ -135,14 +54,19 @@ template <typename T>
 struct AttendedEntries {
   std::vector<kernels::SourceRange> ranges;
   std::vector<const T*> entries;
+  std::vector<std::int32_t> positions;  // places of the entries in their texts; empty: entry i of a node has position i
 
   void clear() {
     ranges.clear();
     entries.clear();
+    positions.clear();
   }
 };
 
-/// Throws Error if the numbers of slots and inputs differ, a slot is negative or an input is empty.
+/// Throws Error if the numbers of slots and inputs differ or a slot is negative.
+void check_encoder_slots(std::span<const std::int64_t> slots, std::span<const Tokens> inputs);
+
+/// Throws Error as check_encoder_slots does, and if an input is empty.
 void check_encoder_inputs(std::span<const std::int64_t> slots, std::span<const Tokens> inputs);
 
 /// Throws Error, in the name of `step`, unless the slot of a new node holds an input.
@@ -153,11 +77,16 @@ struct KvCacheShape {
   std::int64_t cross_layers;    // layers with cross-attention entries
   std::int64_t width;           // elements of a key, and of a value
   std::int64_t extra_size = 0;  // elements that a model stores after the value, in self-attention entries only
+  // The relations of self-attention: that of layer i has number i modulo their number. Empty: all ancestors.
+  std::vector<RelationTerms> relations = {};
 };
 
 /// The KV cache of a decoding batch. Each slot holds one sentence: the cross-attention entries of its input and the
 /// self-attention entries of its hypotheses. The rows are the input tokens or new nodes that the latest call
 /// of add_inputs or add_nodes added, in their order. T is float or BFloat16.
+///
+/// If all relations consist of windows, blocks and sinks, a node is discarded as soon as no later one can attend to it:
+/// then the nodes of a slot must be added in the order of their depths, and memory does not grow with the texts.
 template <typename T>
 class KvCache {
  public:
@@ -167,6 +96,9 @@ class KvCache {
   /// slots and inputs differ, a slot is negative or an input is empty.
   void add_inputs(std::span<const std::int64_t> slots, std::span<const Tokens> inputs);
 
+  /// Empties these slots, for a model without cross-attention: nodes may be added to them.
+  void clear_slots(std::span<const std::int64_t> slots);
+
   /// Adds one self-attention entry per new node. Throws Error for a slot without an input, and for a parent that does
   /// not exist.
   void add_nodes(std::span<const NewNode> nodes);
@@ -175,30 +107,44 @@ class KvCache {
   // For each row of the last add_nodes:
   const std::vector<std::int64_t>& tokens() const { return tokens_; }
   const std::vector<std::int64_t>& positions() const { return positions_; }
-  const AttendedEntries<T>& ancestors() const { return ancestors_; }  // from the root to the row itself
-  const AttendedEntries<T>& inputs() const { return inputs_; }        // the row's input
+  /// The ancestors that the row attends to in a layer, from the root to the row itself.
+  const AttendedEntries<T>& ancestors(std::size_t layer = 0) const { return ancestors_[layer % ancestors_.size()]; }
+  const AttendedEntries<T>& inputs() const { return inputs_; }  // the row's input
 
   /// Distance, in elements of T, from a token's entry in the first layer to its entry in layer number `layer`.
   std::int64_t self_offset(std::int64_t layer) const { return layer * node_pool_.shape().layer_step(); }
   std::int64_t cross_offset(std::int64_t layer) const { return layer * cross_shape_.layer_step(); }
 
  private:
+  using Hypotheses = HypothesisCache<BlockPool<T>>;
+
   struct Slot {
-    std::shared_ptr<EncoderCache<T>> encoder_cache;  // null: the slot is empty
+    explicit Slot(std::int64_t sinks) : hypotheses(sinks) {}
+
+    bool has_input = false;                          // nodes may be added
+    std::shared_ptr<EncoderCache<T>> encoder_cache;  // null without cross-attention
     std::vector<const T*> input;
-    HypothesisCache<BlockPool<T>> hypotheses;
+    Hypotheses hypotheses;
   };
 
   std::shared_ptr<EncoderCache<T>> find_unused_encoder_cache();
+  void discard_before(std::span<const NewNode> nodes, Hypotheses& hypotheses);
+  void append_ancestors(std::size_t relation, const Hypotheses& hypotheses, NodeIndex node, bool follows_last_row);
 
   BlockShape cross_shape_;
   BlockPool<T> node_pool_;
   std::vector<Slot> slots_;
   std::vector<std::shared_ptr<EncoderCache<T>>> encoder_caches_;
 
+  std::vector<RelationTerms> relations_;
+  std::int64_t sinks_ = 0;             // first tokens that are never discarded
+  std::optional<std::int64_t> reach_;  // the last tokens that a token attends to, itself included; nothing: all
+
   std::vector<T*> rows_;
   std::vector<std::int64_t> tokens_, positions_;
-  AttendedEntries<T> ancestors_, inputs_;
+  std::vector<AttendedEntries<T>> ancestors_;  // by relation
+  AttendedEntries<T> inputs_;
+  std::vector<NodeIndex> attended_;  // positions that a row attends to
 };
 
 /// For each r, converts the first `columns` elements of row r of the matrix `from` to T and writes them to

@@ -38,7 +38,7 @@ RowPositions::RowPositions(const TransformerOptions& options, const HeadLayout& 
         heads, [&](std::int64_t head) { return static_cast<float>(slopes[head]); }, slopes_);
     bias_ = kernels::ScoreBias{.slopes = slopes_.data()};
   }
-  if (options.positions == PositionKind::kT5) {
+  if (options.positions == PositionKind::kT5 && !bias_table.empty()) {
     for (const std::int64_t bucket : DistanceBuckets{options.t5_buckets, options.t5_distance, is_causal}.table()) {
       append_heads(
           heads, [&](std::int64_t head) { return bias_table[bucket * options.heads + head]; }, table_);

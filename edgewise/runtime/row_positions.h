@@ -16,7 +16,8 @@ namespace edgewise {
 /// (nn/relative_positions.h). For other kinds of positions, no function has an effect.
 class RowPositions {
  public:
-  /// `bias_table` is StackParameters::position_bias. With `is_causal`, no row attends to later ones.
+  /// `bias_table` is StackParameters::position_bias, which is empty for a stack that the model does not have. With
+  /// `is_causal`, no row attends to later ones.
   RowPositions(const TransformerOptions& options, const HeadLayout& heads, std::span<const float> bias_table,
                bool is_causal);
 

@@ -35,7 +35,7 @@ class RuntimeModel {
   /// computes on num_threads() threads of the caller. A sentence's results have the same bits in any batch and on any
   /// number of threads; another instruction set (kernels::instruction_set()) may give other bits. `recorded_heads`
   /// selects the cross-attention weights that steps return. Throws Error for a layer or head that the model does not
-  /// have, and for a language model.
+  /// have.
   std::unique_ptr<Scorer> make_scorer(const CrossHeads& recorded_heads = {}) const;
 
  private:

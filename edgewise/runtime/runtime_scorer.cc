@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/runtime/runtime_scorer.h"
 
+#include "edgewise/base/error.h"
 #include "edgewise/base/profile.h"
 #include "edgewise/runtime/cross_attention_recorder.h"
 #include "edgewise/runtime/output_projection.h"
@@ -11,6 +12,7 @@
 namespace edgewise {
 namespace {
 
+/// Scores with a Transformer, or with a language model, which has a decoder without cross-attention.
 template <typename T>
 class RuntimeScorer : public Scorer {
  public:
@@ -22,7 +24,7 @@ class RuntimeScorer : public Scorer {
         decoder_positions_(weights.options, weights.heads, weights.decoder.position_bias, /*is_causal=*/true),
         rows_(weights.options, weights.heads),
         cache_({.self_layers = std::ssize(weights.decoder.layers),
-                .cross_layers = std::ssize(weights.decoder.layers),
+                .cross_layers = has_encoder(weights.options.kind) ? std::ssize(weights.decoder.layers) : 0,
                 .width = weights.heads.width()}),
         recorder_(recorded_heads, weights.heads, std::ssize(weights.decoder.layers)) {}
 
@@ -30,6 +32,7 @@ class RuntimeScorer : public Scorer {
 
   void encode(std::span<const std::int64_t> slots, std::span<const Tokens> inputs) override {
     const ScopedTimer timer("encode");
+    if (!has_cross_attention()) return begin_texts(slots, inputs);
     batch_.assign(inputs);
     run_encoder();  // first: an error must leave the slots unchanged
     cache_.add_inputs(slots, inputs);
@@ -38,13 +41,47 @@ class RuntimeScorer : public Scorer {
 
   void step(const StepRequest& request, StepResult& result) override {
     const ScopedTimer timer("step");
+    check(has_cross_attention() || !request.attention,
+          "step: the request asks for cross-attention, needs a model that has it; a language model has none");
     cache_.add_nodes(request.nodes);
     result.attention.clear();
-    if (!request.nodes.empty()) run_decoder(request.attention ? &result : nullptr);
+    if (!request.nodes.empty()) run_decoder(request.attention ? &result : nullptr, "step");
     output_projection_.write(weights_, rows_.input(), request, result);
   }
 
  private:
+  // The tokens of beginnings of texts that are computed at a time: enough for fast products, few enough that their
+  // states and projections, a few megabytes, stay in a cache.
+  static constexpr std::size_t kBlockTokens = 256;
+
+  bool has_cross_attention() const { return has_encoder(weights_.options.kind); }
+
+  /// Adds the beginnings of texts as nodes. Checks all of them first: an error must leave the slots unchanged.
+  void begin_texts(std::span<const std::int64_t> slots, std::span<const Tokens> inputs) {
+    check_encoder_slots(slots, inputs);
+    for (const Tokens& input : inputs) {
+      check_tokens(input, vocabulary_size(), "encode");
+      if (!input.empty() && weights_.options.num_learned_positions() > 0) {
+        check_learned_position(std::ssize(input) - 1, weights_.options.max_positions, "encode");
+      }
+    }
+    cache_.clear_slots(slots);
+    std::vector<NewNode> block;
+    const auto add_block = [&] {
+      cache_.add_nodes(block);
+      run_decoder(nullptr, "encode");
+      block.clear();
+    };
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      NodeIndex parent = HypothesisTree::kRoot;
+      for (const std::int64_t token : inputs[i]) {
+        block.push_back({slots[i], parent++, token});
+        if (block.size() == kBlockTokens) add_block();
+      }
+    }
+    if (!block.empty()) add_block();
+  }
+
   void run_encoder() {
     float* states = rows_.begin(batch_.num_rows());
     embedding_.write(weights_.input_side(), batch_.tokens, batch_.positions, "encode", states);
@@ -78,11 +115,12 @@ class RuntimeScorer : public Scorer {
     }
   }
 
-  void run_decoder(StepResult* recorded) {
+  void run_decoder(StepResult* recorded, const char* caller) {
     float* states = rows_.begin(std::ssize(cache_.tokens()));
-    embedding_.write(weights_.output_side(), cache_.tokens(), cache_.positions(), "step", states);
+    embedding_.write(weights_.output_side(), cache_.tokens(), cache_.positions(), caller, states);
     decoder_positions_.begin(cache_.positions());
     run_layers(rows_, weights_.decoder, [&](std::size_t i, const NormParameters& next) {
+      if (!has_cross_attention()) return decoder_self_attend(i, next);
       decoder_self_attend(i, rows_.pre_norm(weights_.decoder.layers[i].cross_attention.norm));
       cross_attend(i, next, recorded);
     });
@@ -95,11 +133,13 @@ class RuntimeScorer : public Scorer {
     const std::int64_t offset = cache_.self_offset(static_cast<std::int64_t>(layer));
     write_entries(cache_.rows(), offset, 2 * heads_.width(), projected + heads_.query_width(),
                   heads_.projected_width());
-    kernels::NodeAttention<CacheElement<T>> arguments = {.ranges = cache_.ancestors().ranges.data(),
-                                                         .sources = cache_.ancestors().entries.data(),
+    const AttendedEntries<CacheElement<T>>& ancestors = cache_.ancestors(layer);
+    kernels::NodeAttention<CacheElement<T>> arguments = {.ranges = ancestors.ranges.data(),
+                                                         .sources = ancestors.entries.data(),
                                                          .key_offset = offset,
                                                          .query = projected,
                                                          .query_stride = heads_.projected_width()};
+    if (!ancestors.positions.empty()) arguments.source_positions = ancestors.positions.data();
     decoder_positions_.add_bias(arguments);
     rows_.attend(attention, arguments, next);
   }
@@ -137,7 +177,6 @@ class RuntimeScorer : public Scorer {
 
 template <typename T>
 std::unique_ptr<Scorer> make_runtime_scorer(const Weights<T>& weights, const CrossHeads& recorded_heads) {
-  check(has_encoder(weights.options.kind), "make_scorer: the model is a language model, needs one that translates");
   if (weights.options.kind == ModelKind::kUniversal) return make_universal_runtime_scorer(weights, recorded_heads);
   return std::make_unique<RuntimeScorer<T>>(weights, recorded_heads);
 }

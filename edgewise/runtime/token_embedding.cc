@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "edgewise/base/error.h"
 #include "edgewise/kernels/embedding/embed.h"
@@ -32,21 +33,32 @@ void TokenEmbedding::reserve_positions(std::int64_t position) {
   for (std::int64_t i = count; i < new_count; ++i) formula_->write(i, positions_.data() + i * size_);
 }
 
-const float* TokenEmbedding::find_vectors(const EmbeddingTable& learned, std::span<const std::int64_t> positions,
-                                          const char* caller) {
-  if (positions.empty() || !has_vectors_) return nullptr;
+TokenEmbedding::PositionRows TokenEmbedding::find_rows(const EmbeddingTable& learned,
+                                                       std::span<const std::int64_t> positions, const char* caller) {
+  constexpr std::int64_t kMostKept = std::int64_t{1} << 14;
+  if (positions.empty() || !has_vectors_) return {nullptr, nullptr};
   const std::int64_t last = *std::ranges::max_element(positions);
-  if (formula_) {
-    reserve_positions(last);
-    return positions_.data();
+  if (!formula_) {
+    check_learned_position(last, learned.num_rows, caller);
+    return {learned.vectors.data(), positions.data()};
   }
-  check_learned_position(last, learned.num_rows, caller);
-  return learned.vectors.data();
+  if (last < kMostKept) {
+    reserve_positions(last);
+    return {positions_.data(), positions.data()};
+  }
+  far_positions_.resize(positions.size() * static_cast<std::size_t>(size_));
+  far_rows_.resize(positions.size());
+  std::iota(far_rows_.begin(), far_rows_.end(), 0);
+  for (const std::int64_t row : far_rows_) {
+    formula_->write(positions[static_cast<std::size_t>(row)], far_positions_.data() + row * size_);
+  }
+  return {far_positions_.data(), far_rows_.data()};
 }
 
 void TokenEmbedding::write(const SideEmbeddings& side, std::span<const std::int64_t> tokens,
                            std::span<const std::int64_t> positions, const char* caller, float* out) {
-  embed(side.tokens, tokens, find_vectors(side.positions, positions, caller), positions.data(), caller, out);
+  const auto [vectors, rows] = find_rows(side.positions, positions, caller);
+  embed(side.tokens, tokens, vectors, rows, caller, out);
 }
 
 void TokenEmbedding::write(const SideEmbeddings& side, std::span<const std::int64_t> tokens, const char* caller,

@@ -18,7 +18,8 @@ void check_tokens(std::span<const std::int64_t> tokens, std::int64_t num_rows, c
 float embedding_scale(const TransformerOptions& options);
 
 /// Computes initial states: scaled token embeddings, with or without position vectors. Position vectors by a formula
-/// are computed when they are first needed and then kept.
+/// are computed when they are first needed and then kept, in write() up to a limit, so that a text without end needs
+/// constant memory.
 class TokenEmbedding {
  public:
   explicit TokenEmbedding(const TransformerOptions& options);
@@ -39,8 +40,12 @@ class TokenEmbedding {
   const float* position_vector(std::int64_t position) const { return positions_.data() + position * size_; }
 
  private:
-  /// Returns the table whose rows are the vectors of the positions; null for a model without position vectors.
-  const float* find_vectors(const EmbeddingTable& learned, std::span<const std::int64_t> positions, const char* caller);
+  /// A table of vectors, and for each token the row of its position; nulls for a model without position vectors.
+  struct PositionRows {
+    const float* vectors;
+    const std::int64_t* rows;
+  };
+  PositionRows find_rows(const EmbeddingTable& learned, std::span<const std::int64_t> positions, const char* caller);
 
   void embed(const EmbeddingTable& table, std::span<const std::int64_t> tokens, const float* vectors,
              const std::int64_t* positions, const char* caller, float* out) const;
@@ -49,7 +54,9 @@ class TokenEmbedding {
   float scale_;
   bool has_vectors_;
   std::optional<PositionFormula> formula_;
-  std::vector<float> positions_;  // [computed positions, M]
+  std::vector<float> positions_;      // [computed positions, M]
+  std::vector<float> far_positions_;  // [tokens, M], the vectors of a call with positions above the limit
+  std::vector<std::int64_t> far_rows_;
 };
 
 }  // namespace edgewise

@@ -74,7 +74,8 @@ std::vector<Extension> BestExtensions::take() {
   return std::move(heap_);
 }
 
-NextToken sample_token(std::vector<NextToken> next_tokens, const SearchOptions& options, RandomStream& random) {
+NextToken sample_token(std::vector<NextToken> next_tokens, const SamplingOptions& options, RandomStream& random) {
+  if (options.temperature == 0) return *std::ranges::min_element(next_tokens, precedes);
   const bool needs_order = options.top_k > 0 || options.top_p < 1;
   if (needs_order) std::ranges::sort(next_tokens, precedes);
   if (options.top_k > 0) {
@@ -82,6 +83,9 @@ NextToken sample_token(std::vector<NextToken> next_tokens, const SearchOptions& 
   }
   std::vector<double> probabilities = scaled_probabilities(next_tokens, options.temperature);
   if (options.top_p < 1) probabilities.resize(count_with_share(probabilities, options.top_p));
+  for (double& probability : probabilities) {
+    if (probability < options.min_p) probability = 0;  // the highest is 1
+  }
 
   const double drawn = random.uniform() * std::accumulate(probabilities.begin(), probabilities.end(), 0.0);
   double sum = 0;

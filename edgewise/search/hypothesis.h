@@ -55,7 +55,9 @@ class BestExtensions {
 };
 
 /// Samples a token. Log-probabilities are divided by the temperature; then only the `top_k` most likely tokens remain,
-/// and of these the most likely that together have probability `top_p`. Draws one random number.
-NextToken sample_token(std::vector<NextToken> next_tokens, const SearchOptions& options, RandomStream& random);
+/// of these the most likely that together have probability `top_p`, and of these the ones that are at least `min_p`
+/// times as likely as the likeliest (Nguyen et al. 2024, "Turning up the heat"). Draws one random number. With a
+/// temperature of 0, returns the most likely token, the lowest among equals, and draws none.
+NextToken sample_token(std::vector<NextToken> next_tokens, const SamplingOptions& options, RandomStream& random);
 
 }  // namespace edgewise

@@ -49,6 +49,7 @@ constexpr auto kRules = std::to_array<OptionRule<SearchOptions>>({
     {"temperature", is_sampling, "search.kind=sampling"},
     {"top_k", is_sampling, "search.kind=sampling"},
     {"top_p", is_sampling, "search.kind=sampling"},
+    {"min_p", is_sampling, "search.kind=sampling"},
     {"seed", is_sampling, "search.kind=sampling"},
     {"length_penalty", has_length_exponent, "search.length_norm=gnmt or power"},
 });

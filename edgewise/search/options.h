@@ -57,6 +57,14 @@ inline constexpr auto enum_names(LengthNorm) {
                     EnumName{LengthNorm::kAverage, "average"}, EnumName{LengthNorm::kNone, "none"}};
 }
 
+/// How a token is drawn at random (sample_token in hypothesis.h). SearchOptions and GenerateOptions list these fields.
+struct SamplingOptions {
+  double temperature = 1.0;
+  std::int64_t top_k = 0;
+  double top_p = 1.0;
+  double min_p = 0.0;
+};
+
 /// Options of a search; search.h defines their effects. Lengths are in tokens, without begin and end token; those of
 /// BeamRules::kHuggingFace count both.
 struct SearchOptions {
@@ -82,6 +90,7 @@ struct SearchOptions {
   double temperature = 1.0;
   std::int64_t top_k = 0;
   double top_p = 1.0;
+  double min_p = 0.0;
   std::uint64_t seed = 1;
 
   bool early_stop = true;
@@ -146,6 +155,9 @@ struct SearchOptions {
     field("top_p", self.top_p,
           "sampling: draw from the most likely tokens that together have this probability; 1: all tokens",
           above(0).at_most(1));
+    field("min_p", self.min_p,
+          "sampling: draw from the tokens that are at least min_p times as likely as the likeliest; 0: all tokens",
+          at_least(0).at_most(1));
     field("seed", self.seed, "sampling: seed of the random numbers");
     field("early_stop", self.early_stop,
           "end the search of a sentence as soon as its result is certain; results do not change");
@@ -160,6 +172,10 @@ struct SearchOptions {
           "rules=huggingface: log-probabilities are normalised again after tokens are excluded and penalised");
   }
 };
+
+inline SamplingOptions sampling_options(const SearchOptions& options) {
+  return {options.temperature, options.top_k, options.top_p, options.min_p};
+}
 
 /// Returns whether the rules of a search are those of Hugging Face, which exist for beam search alone.
 inline bool follows_hugging_face(const SearchOptions& options) {

@@ -74,14 +74,18 @@ struct CrossHeads {
 
 /// Encodes inputs and scores continuations. Each sentence of a decoding batch has a slot. A slot may be reused at any
 /// time, so that no step waits for the longest sentence of a batch.
+///
+/// A language model has no inputs apart from its texts. The input of a slot is the beginning of a text, which may be
+/// empty: its tokens are the nodes 0, 1, … of the slot's tree, each the parent of the next. They are computed in
+/// blocks, and give later nodes the same bits as tokens that steps add one by one.
 class Scorer {
  public:
   virtual ~Scorer() = default;
 
   virtual std::int64_t vocabulary_size() const = 0;
 
-  /// Encodes `inputs`, none of them empty: input i for slot slots[i], whose earlier input and nodes are discarded.
-  /// Slots are numbered from 0; their number grows as needed.
+  /// Encodes `inputs`, none of them empty but those of language models: input i for slot slots[i], whose earlier input
+  /// and nodes are discarded. Slots are numbered from 0; their number grows as needed.
   virtual void encode(std::span<const std::int64_t> slots, std::span<const Tokens> inputs) = 0;
 
   /// Adds the new nodes to their trees and scores their continuations.

@@ -60,8 +60,8 @@ namespace edgewise {
 //   generate() leaves the order to torch.topk, the earlier hypothesis wins, then the lower token. Where generate()
 //   fills up its n best outputs with repeated or unfinished ones, because there are no others, there are fewer outputs.
 //
-// Sampling: draws `n_best` outputs independently and ranks them by score. Temperature, top_k and top_p do not change
-// scores.
+// Sampling: draws `n_best` outputs independently and ranks them by score. Temperature, top_k, top_p and min_p do not
+// change scores.
 //
 // Scoring: the prefix is the whole output; its score is the score in a search without repetition penalty.
 //

@@ -235,7 +235,7 @@ std::vector<Extension> SentenceSearch::choose(const Step& step) {
   for (std::size_t parent = 0; parent < active_.size(); ++parent) {
     ActiveHypothesis& hypothesis = active_[parent];
     std::vector<NextToken> next = next_tokens(hypothesis.node, step);
-    if (draws) next = {sample_token(std::move(next), options, hypothesis.random)};
+    if (draws) next = {sample_token(std::move(next), sampling_options(options), hypothesis.random)};
     for (const NextToken& token : next) {
       best.add({parent, token, hypothesis.log_probability + token.log_probability});
     }

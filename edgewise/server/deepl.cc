@@ -18,7 +18,9 @@ namespace {
 
 constexpr int kQuotaExceeded = 456;  // DeepL's status
 
-std::string message_body(std::string_view message) { return JsonObject().add("message", message).text(); }
+std::string message_body(int /*status*/, std::string_view message) {
+  return JsonObject().add("message", message).text();
+}
 
 /// Returns the key of the header `Authorization: DeepL-Auth-Key KEY` or of the field auth_key.
 std::optional<std::string> read_key(const HttpRequest& request, const RequestFields& fields) {

@@ -35,6 +35,17 @@ void add_deepl(Router& router);
 /// each translated sentence has its `number` in place of what its event has; or `error` with its `status`.
 void add_native(Router& router);
 
+/// Adds the interface of OpenAI's completions (API reference of version 1, "Completions"): /v1/completions, and
+/// /v1/models with the names of the language models.
+///
+/// Fields: `model` (may be left out if there is one), `prompt` (a text or several), `max_tokens` (by default 16),
+/// `temperature`, `top_p`, `n`, `stop` (a text or several), `seed` (by default another one each time), `stream`,
+/// `stream_options.include_usage`, `echo`, and, beyond that interface, `top_k`, `min_p` and `repetition_penalty`. The
+/// same request with a seed gives the same texts. Prompts as token numbers, logprobs, suffix, logit_bias, penalties
+/// other than 0 and a best_of other than n get status 400. The key is in the header `Authorization: Bearer KEY`. A
+/// stream is a list of server-sent events, of which the last one is `[DONE]`.
+void add_completions(Router& router);
+
 /// Adds the endpoints of operators and tools: /health, whether the process answers; /ready, whether the server takes
 /// more texts, or else status 503; /metrics, for Prometheus; /spec, the interfaces as OpenAPI, or as a page for
 /// browsers.

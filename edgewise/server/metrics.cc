@@ -101,11 +101,15 @@ std::string Metrics::text(const ClientQueue::Load& load, const std::vector<std::
     text += fmt::format("{}{{key=\"{}\"}} {}\n", name, escape_label(key), count);
   append_value(text, "requests_running", "gauge", "Requests without a complete response.", running_);
   append_value(text, "requests_waiting", "gauge", "Requests of which no model has a sentence yet.", load.waiting_calls);
-  append_value(text, "sentences_waiting", "gauge", "Parts of sentences that wait for a model.", load.waiting_parts);
-  append_value(text, "sentences_running", "gauge", "Parts of sentences that a model translates.", load.running_parts);
+  append_value(text, "sentences_waiting", "gauge", "Parts of sentences, and texts to continue, that wait for a model.",
+               load.waiting_parts);
+  append_value(text, "sentences_running", "gauge", "Parts of sentences, and texts to continue, that a model computes.",
+               load.running_parts);
   append_value(text, "queue_tokens", "gauge", "Input tokens of all requests to models.", load.tokens);
-  append_value(text, "input_tokens_total", "counter", "Input tokens of complete translations.", input_tokens_);
-  append_value(text, "output_tokens_total", "counter", "Output tokens of complete translations.", output_tokens_);
+  append_value(text, "input_tokens_total", "counter", "Input tokens of complete translations, and tokens of prompts.",
+               input_tokens_);
+  append_value(text, "output_tokens_total", "counter", "Output tokens of complete translations and continuations.",
+               output_tokens_);
   name = begin_metric(text, "model_info", "gauge", "Loaded models.");
   for (const std::string& model : models) text += fmt::format("{}{{model=\"{}\"}} 1\n", name, escape_label(model));
   return text;

@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "edgewise/base/ascii.h"
 #include "edgewise/base/files/json.h"
 #include "edgewise/base/stop_request.h"
 #include "edgewise/base/utf8.h"
@@ -126,19 +125,6 @@ class NativeResponse {
   std::vector<std::vector<std::string>> kept_;  // JSON of the translated sentences of each text
 };
 
-std::optional<std::string> bearer_key(const HttpRequest& request) {
-  constexpr std::string_view kScheme = "bearer ";
-  const auto header = request.header("Authorization");
-  if (!header || !equal_without_case(header->substr(0, kScheme.size()), kScheme)) return std::nullopt;
-  return std::string(trim_ascii(header->substr(kScheme.size())));
-}
-
-bool read_flag(const RequestFields& fields, std::string_view name) {
-  const std::string text = fields.word(name).value_or("false");
-  check(text == "true" || text == "false", "request: {} is {}, needs true or false", name, quote_unless_plain(text));
-  return text == "true";
-}
-
 LineBreaks read_line_breaks(const RequestFields& fields) {
   const std::string name = fields.text("line_breaks").value_or("end");
   if (const auto line_breaks = find_enum<LineBreaks>(name)) return *line_breaks;
@@ -199,9 +185,9 @@ void handle_native_translate(ServerState& state, HttpExchange& exchange) {
   TextRequest request = read_native_request(state, exchange.request().client, fields);
   request.key = std::move(key);
   const TranslationMembers members{.has_alignments = true,
-                                   .has_attention = read_flag(fields, "attention"),
-                                   .has_token_ranges = read_flag(fields, "token_ranges")};
-  const bool is_stream = read_flag(fields, "stream");
+                                   .has_attention = fields.flag("attention"),
+                                   .has_token_ranges = fields.flag("token_ranges")};
+  const bool is_stream = fields.flag("stream");
   NativeResponse response(request, members, is_stream, state.options.answer_bytes);
   if (is_stream) return stream_translation(state, exchange, request, response);
   const std::vector<TextTranslation> results =

@@ -17,11 +17,18 @@ void handle_ready(ServerState& state, HttpExchange& exchange) {
   const std::vector<HttpHeader> retry = {{"Retry-After", "1"}};
   if (state.is_draining) throw RequestError(503, "the server is about to end", retry);
   const auto languages = state.models.languages();
-  if (languages->models().empty()) throw RequestError(503, "the server has no model", retry);
+  const auto language_models = state.language_models.models();
+  if (languages->models().empty() && language_models.empty()) {
+    throw RequestError(503, "the server has no model", retry);
+  }
   for (const auto& model : languages->models()) {
     if (model->service->has_device_failed()) throw RequestError(503, "a GPU has failed; start the server again", retry);
     const ClientQueue::Load load = model->service->load();
     if (load.tokens >= state.options.queue_tokens) throw RequestError(503, "a queue is full", retry);
+  }
+  for (const auto& model : language_models) {
+    if (model->service->load().tokens < state.options.queue_tokens) continue;
+    throw RequestError(503, "a queue is full", retry);
   }
   exchange.respond({.body = status_json("ok")});
 }
@@ -29,8 +36,14 @@ void handle_ready(ServerState& state, HttpExchange& exchange) {
 void handle_metrics(ServerState& state, HttpExchange& exchange) {
   std::vector<std::string> models;
   for (const auto& model : state.models.languages()->models()) models.push_back(model->path);
-  exchange.respond({.content_type = "text/plain; version=0.0.4; charset=utf-8",
-                    .body = state.metrics.text(state.models.load(), models)});
+  for (const auto& model : state.language_models.models()) models.push_back(model->path);
+  ClientQueue::Load load = state.models.load();
+  const GenerationService::Load generation = state.language_models.load();
+  load.waiting_parts += generation.waiting;
+  load.running_parts += generation.running;
+  load.tokens += generation.tokens;
+  exchange.respond(
+      {.content_type = "text/plain; version=0.0.4; charset=utf-8", .body = state.metrics.text(load, models)});
 }
 
 void replace_all(std::string& text, std::string_view name, std::string_view value) {
@@ -52,6 +65,7 @@ std::string openapi_text(const ServerOptions& options) {
   replace_all(text, R"("VERSION")", quote_json(version()));
   replace_all(text, R"("CHARACTERS")", std::to_string(options.characters));
   replace_all(text, R"("TEXTS")", std::to_string(options.texts));
+  replace_all(text, R"("COMPLETION_TOKENS")", std::to_string(options.completion_tokens));
   replace_all(text, R"("ALTERNATIVES")", std::to_string(options.alternatives));
   replace_all(text, "ALTERNATIVES_PATTERN", alternatives_pattern(options.alternatives));
   return text;

@@ -259,12 +259,32 @@ std::vector<std::string> RequestFields::texts(std::string_view name) const {
   return field == nullptr ? std::vector<std::string>() : field->values;
 }
 
+bool RequestFields::flag(std::string_view name) const {
+  const std::string text = word(name).value_or("false");
+  check(text == "true" || text == "false", "request: {} is {}, needs true or false", name, quote_unless_plain(text));
+  return text == "true";
+}
+
+bool RequestFields::has_members(std::string_view name) const {
+  const auto after = fields_.upper_bound(fmt::format("{}.", name));
+  return after != fields_.end() && after->first.starts_with(fmt::format("{}.", name));
+}
+
+void RequestFields::read_members(JsonScanner& json, const std::string& name) {
+  fields_[name].is_other_kind = true;
+  json.read_object(name, [&](const std::string& member) {
+    const std::string path = name + "." + member;
+    json.next_kind(path) == JsonKind::kNull ? json.skip() : read_value(json, path, fields_[path]);
+  });
+}
+
 void RequestFields::read_json(std::string_view body) {
   is_json_ = true;
   JsonScanner json(body, "request: body");
   json.read_object("the body", [&](const std::string& name) {
     const JsonKind kind = json.next_kind(name);
     if (kind == JsonKind::kNull) return json.skip();
+    if (kind == JsonKind::kObject) return read_members(json, name);
     if (kind == JsonKind::kArray) {
       fields_[name] = read_list(json, name);
     } else {

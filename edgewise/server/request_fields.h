@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "edgewise/base/files/json_scanner.h"
 #include "edgewise/server/http.h"
 
 namespace edgewise {
@@ -51,7 +52,8 @@ struct RequestField {
   bool is_other_kind = false;  // an object, a list with other values than strings, or a file
 };
 
-/// The fields of a request by name, from wherever the client puts them.
+/// The fields of a request by name, from wherever the client puts them. The member `b` of an object `a` of JSON is the
+/// field `a.b`.
 class RequestFields {
  public:
   bool is_json() const { return is_json_; }
@@ -69,11 +71,18 @@ class RequestFields {
   /// Returns all values. Throws Error for a number, true and false of JSON.
   std::vector<std::string> texts(std::string_view name) const;
 
+  /// Returns whether the field is true; no field is false. Throws Error for other values than true and false.
+  bool flag(std::string_view name) const;
+
+  /// Returns whether the field is an object of JSON with members.
+  bool has_members(std::string_view name) const;
+
  private:
   friend RequestFields read_request_fields(const HttpRequest& request);
 
   const RequestField* find_text(std::string_view name) const;
   void read_json(std::string_view body);
+  void read_members(JsonScanner& json, const std::string& name);
   void add(std::vector<FormField> fields);
 
   std::map<std::string, RequestField, std::less<>> fields_;

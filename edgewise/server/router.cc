@@ -9,7 +9,7 @@
 
 namespace edgewise {
 
-std::string error_body(std::string_view message) { return JsonObject().add("error", message).text(); }
+std::string error_body(int /*status*/, std::string_view message) { return JsonObject().add("error", message).text(); }
 
 void Router::add(const std::string& method, const std::string& path, Handler handler, ErrorBody error) {
   paths_[path][method] = {std::move(handler), error};
@@ -26,7 +26,7 @@ std::map<std::string, std::vector<std::string>> Router::endpoints() const {
 void Router::handle(const std::shared_ptr<HttpExchange>& exchange) {
   const Metrics::RunningRequest running(state_.metrics);
   const auto path = paths_.find(exchange->request().path);
-  if (path == paths_.end()) return exchange->respond({.status = 404, .body = error_body("Not Found")});
+  if (path == paths_.end()) return exchange->respond({.status = 404, .body = error_body(404, "Not Found")});
   const Methods& methods = path->second;
   std::string allowed = "OPTIONS";
   for (const auto& [method, endpoint] : methods) allowed += method == "GET" ? ", GET, HEAD" : ", " + method;
@@ -37,7 +37,8 @@ void Router::handle(const std::shared_ptr<HttpExchange>& exchange) {
   const auto found = methods.find(method == "HEAD" ? "GET" : method);
   if (found == methods.end()) {
     const ErrorBody error = methods.begin()->second.error;
-    return exchange->respond({.status = 405, .body = error("Method Not Allowed"), .headers = {{"Allow", allowed}}});
+    return exchange->respond(
+        {.status = 405, .body = error(405, "Method Not Allowed"), .headers = {{"Allow", allowed}}});
   }
   run(exchange, found->second);
 }
@@ -49,7 +50,7 @@ std::string_view Router::endpoint(std::string_view path) const {
 
 void Router::run(const std::shared_ptr<HttpExchange>& exchange, const Endpoint& endpoint) {
   const auto respond = [&](int status, std::string_view message, const std::vector<HttpHeader>& headers = {}) {
-    exchange->respond({.status = status, .body = endpoint.error(message), .headers = headers});
+    exchange->respond({.status = status, .body = endpoint.error(status, message), .headers = headers});
   };
   try {
     endpoint.handler(state_, *exchange);

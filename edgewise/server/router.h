@@ -12,6 +12,7 @@
 
 #include "edgewise/server/api_keys.h"
 #include "edgewise/server/http.h"
+#include "edgewise/server/language_models.h"
 #include "edgewise/server/metrics.h"
 #include "edgewise/server/model_registry.h"
 #include "edgewise/server/server_config.h"
@@ -22,6 +23,7 @@ namespace edgewise {
 struct ServerState {
   ServerOptions options;
   ModelRegistry& models;
+  LanguageModels& language_models;
   std::function<void(std::string_view line)> log = {};  // receives errors; threads may call it at the same time
   Metrics metrics = {};
   ApiKeys keys = ApiKeys(options.api_keys, options.require_api_key);
@@ -29,11 +31,11 @@ struct ServerState {
   std::atomic<bool> is_draining = false;           // whether the server is about to end and takes no more texts
 };
 
-/// Writes the body of an error as an interface writes it, in JSON.
-using ErrorBody = std::string (*)(std::string_view message);
+/// Writes the body of an error with a status as an interface writes it, in JSON.
+using ErrorBody = std::string (*)(int status, std::string_view message);
 
 /// `{"error": message}`.
-std::string error_body(std::string_view message);
+std::string error_body(int status, std::string_view message);
 
 /// Passes requests to the handlers of their paths.
 ///

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "edgewise/base/config/fields.h"
+#include "edgewise/generate/options.h"
 #include "edgewise/options/layer_options.h"
 #include "edgewise/server/http_server.h"
 #include "edgewise/translate/translation_engine.h"
@@ -17,11 +18,13 @@ struct ServerOptions {
   std::vector<std::string> models = {};
   std::string models_folder = {};
   std::string pivot = {};
+  std::vector<std::string> language_models = {};
 
   std::int64_t characters = 5000;
   std::int64_t texts = 64;
   std::int64_t alternatives = 3;
   std::int64_t queue_tokens = 1 << 16;
+  std::int64_t completion_tokens = 1024;
   std::int64_t answer_bytes = std::int64_t{8} << 20;
   double request_seconds = 60;
   double drain_seconds = 30;
@@ -40,13 +43,21 @@ struct ServerOptions {
         "or gone at SIGHUP are added and removed; empty: none");
     field("pivot", self.pivot,
           "language through which texts are translated if no model translates directly, such as en; empty: none");
+    field(
+        "language_models", self.language_models,
+        "language models, which continue texts (/v1/completions), each as NAME=DIRECTORY, or DIRECTORY, whose name is "
+        "that of the model");
     field("characters", self.characters, "most characters of a text", at_least(1).at_most(1e9));
     field("texts", self.texts, "most texts of a request", at_least(1).at_most(1e6));
     field("alternatives", self.alternatives,
           "most alternatives to a translation; a model has at most one less than its beam has hypotheses",
           at_least(0).at_most(100));
     field("queue_tokens", self.queue_tokens,
-          "most input tokens of all requests to a model; more requests get status 429", at_least(1).at_most(1e9));
+          "most input tokens of all requests to a model, or most tokens of prompts and continuations of a language "
+          "model; more requests get status 429",
+          at_least(1).at_most(1e9));
+    field("completion_tokens", self.completion_tokens, "most tokens of a continuation by a language model",
+          at_least(1).at_most(1e9));
     field("answer_bytes", self.answer_bytes, "most bytes of the answer to a request; more get status 400",
           at_least(1024).at_most(1 << 30));
     field("request_seconds", self.request_seconds, "time for the translation of a request, in seconds",
@@ -100,12 +111,14 @@ struct ServerConfig {
   ServerOptions server;
   HttpServerOptions http;
   ServedTranslationOptions translation;
+  GeneratorOptions generation;
 
   template <class Self, class Field>
   static void list_fields(Self& self, Field&& field) {
     field("server", self.server, "models, and limits of requests");
     field("http", self.http, "connections and their limits");
     field("translation", self.translation, "how all models translate");
+    field("generation", self.generation, "how all language models continue texts");
   }
 };
 

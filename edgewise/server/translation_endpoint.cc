@@ -13,34 +13,6 @@
 namespace edgewise {
 namespace {
 
-/// Counts the characters of a request for the client's key, and takes them back at the end of the scope unless keep()
-/// is called.
-class KeyCharge {
- public:
-  KeyCharge(ServerState& state, const TextRequest& request)
-      : state_(state), key_(request.key), characters_(count_characters(request.texts)) {
-    if (!key_ || state.keys.charge(*key_, characters_)) return;
-    state.metrics.count_rejection("quota");
-    throw RequestError(request.status_over_quota, "Quota exceeded");
-  }
-  KeyCharge(const KeyCharge&) = delete;
-  KeyCharge& operator=(const KeyCharge&) = delete;
-  ~KeyCharge() {
-    if (key_ && !is_kept_) state_.keys.refund(*key_, characters_);
-  }
-
-  void keep() {
-    is_kept_ = true;
-    if (key_ && !key_->name.empty()) state_.metrics.count_characters(key_->name, characters_);
-  }
-
- private:
-  ServerState& state_;
-  const std::optional<ApiKey>& key_;
-  std::int64_t characters_;
-  bool is_kept_ = false;
-};
-
 std::string require_code(const ServedLanguages& languages, const std::string& name) {
   auto code = languages.find_code(name);
   check(code.has_value(), "{} is not supported", quote_unless_plain(name));
@@ -62,6 +34,36 @@ std::vector<SourceLanguage> find_sources(const ServedLanguages& languages, const
 }
 
 }  // namespace
+
+std::optional<std::string> bearer_key(const HttpRequest& request) {
+  constexpr std::string_view kScheme = "bearer ";
+  const auto header = request.header("Authorization");
+  if (!header || !equal_without_case(header->substr(0, kScheme.size()), kScheme)) return std::nullopt;
+  return std::string(trim_ascii(header->substr(kScheme.size())));
+}
+
+void refuse_while_draining(ServerState& state) {
+  if (!state.is_draining) return;
+  state.metrics.count_rejection("drain");
+  throw RequestError(503, "the server is about to end", {{"Retry-After", "10"}});
+}
+
+KeyCharge::KeyCharge(ServerState& state, const std::optional<ApiKey>& key, std::int64_t characters,
+                     int status_over_quota)
+    : state_(state), key_(key), characters_(characters) {
+  if (!key_ || state.keys.charge(*key_, characters_)) return;
+  state.metrics.count_rejection("quota");
+  throw RequestError(status_over_quota, "Quota exceeded");
+}
+
+KeyCharge::~KeyCharge() {
+  if (key_ && !is_kept_) state_.keys.refund(*key_, characters_);
+}
+
+void KeyCharge::keep() {
+  is_kept_ = true;
+  if (key_ && !key_->name.empty()) state_.metrics.count_characters(key_->name, characters_);
+}
 
 void find_languages(const ServedLanguages& languages, const std::string& source, const std::string& target,
                     TextRequest& request) {
@@ -109,11 +111,8 @@ void respond_translation(ServerState& state, HttpExchange& exchange, std::string
 
 std::vector<TextTranslation> run_request(ServerState& state, HttpExchange& exchange, const TextRequest& request,
                                          const StreamSink& sink) {
-  if (state.is_draining) {
-    state.metrics.count_rejection("drain");
-    throw RequestError(503, "the server is about to end", {{"Retry-After", "10"}});
-  }
-  KeyCharge charge(state, request);
+  refuse_while_draining(state);
+  KeyCharge charge(state, request.key, count_characters(request.texts), request.status_over_quota);
   const auto time = std::chrono::duration_cast<RequestWait::Clock::duration>(
       std::chrono::duration<double>(state.options.request_seconds));
   RequestWait wait(exchange, RequestWait::Clock::now() + time, state.metrics);

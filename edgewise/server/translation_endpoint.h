@@ -23,6 +23,31 @@ inline constexpr std::string_view kDetectSource = "auto";
 void find_languages(const ServedLanguages& languages, const std::string& source, const std::string& target,
                     TextRequest& request);
 
+/// Returns the key of the header `Authorization: Bearer KEY`; nothing if there is none.
+std::optional<std::string> bearer_key(const HttpRequest& request);
+
+/// Throws RequestError with status 503 if the server is about to end.
+void refuse_while_draining(ServerState& state);
+
+/// Counts the characters of a request for the client's key, and takes them back at the end of the scope unless keep()
+/// is called.
+class KeyCharge {
+ public:
+  /// Throws RequestError with status `status_over_quota` if the quota of the key is used up.
+  KeyCharge(ServerState& state, const std::optional<ApiKey>& key, std::int64_t characters, int status_over_quota);
+  KeyCharge(const KeyCharge&) = delete;
+  KeyCharge& operator=(const KeyCharge&) = delete;
+  ~KeyCharge();
+
+  void keep();
+
+ private:
+  ServerState& state_;
+  const std::optional<ApiKey>& key_;
+  std::int64_t characters_;
+  bool is_kept_ = false;
+};
+
 /// Reads the names of formats, by default text. Throws Error for others.
 TextFormat parse_format(const std::optional<std::string>& name);
 

@@ -30,6 +30,14 @@ ModelLoader make_model_loader(const TranslatorOptions& translator, const ServerO
   return loader;
 }
 
+/// Lets a server with language models have no other model.
+ModelLoader with_optional_models(ModelLoader loader, const ServerOptions& server) {
+  if (!loader.list && !server.language_models.empty() && server.models.empty() && server.pivot.empty()) {
+    loader.list = [] { return std::vector<ModelSpec>(); };
+  }
+  return loader;
+}
+
 constexpr int kClientIsGone = 499;  // nginx's number for a request whose client hung up; only in logs and metrics
 
 /// The handlers of requests know better how to end a late request than the connection, which is the second to do so.
@@ -52,15 +60,18 @@ HttpServerOptions http_options(const ServerConfig& config) {
 
 class TranslationServer::Implementation {
  public:
-  Implementation(const ServerConfig& config, ServerLogs logs, ModelLoader loader)
+  Implementation(const ServerConfig& config, ServerLogs logs, ModelLoader loader, LanguageModelLoader language_loader)
       : config_(config),
         logs_(std::move(logs)),
-        models_(parse_specs(config.server.models), std::move(loader), config.server.pivot, logs_.report),
-        state_{.options = config.server, .models = models_, .log = logs_.report},
+        models_(parse_specs(config.server.models), with_optional_models(std::move(loader), config.server),
+                config.server.pivot, logs_.report),
+        language_models_(config.server.language_models, std::move(language_loader)),
+        state_{.options = config.server, .models = models_, .language_models = language_models_, .log = logs_.report},
         router_(state_) {
     add_libretranslate(router_);
     add_deepl(router_);
     add_native(router_);
+    add_completions(router_);
     add_operation(router_);
     add_page(router_);
     http_.emplace(http_options(config),
@@ -79,6 +90,7 @@ class TranslationServer::Implementation {
       if (http_->reload_certificate()) report("reload: new connections get the new certificate");
     });
     models_.reload([this](std::string_view line) { report(line); });
+    language_models_.reload([this](std::string_view line) { report(line); });
   }
 
   std::int64_t drain() {
@@ -133,17 +145,21 @@ class TranslationServer::Implementation {
   ServerConfig config_;  // the config of the start, with the keys of the last reload
   ServerLogs logs_;
   ModelRegistry models_;
+  LanguageModels language_models_;
   ServerState state_;
   Router router_;
   std::optional<HttpServer> http_;  // destroyed first: its threads use all others
 };
 
 TranslationServer::TranslationServer(const ServerConfig& config, ServerLogs logs)
-    : TranslationServer(config, std::move(logs), make_model_loader(config.translation.translator, config.server)) {}
+    : TranslationServer(config, std::move(logs), make_model_loader(config.translation.translator, config.server),
+                        make_language_model_loader(config.generation, config.server.queue_tokens)) {}
 
-TranslationServer::TranslationServer(const ServerConfig& config, ServerLogs logs, ModelLoader loader) {
+TranslationServer::TranslationServer(const ServerConfig& config, ServerLogs logs, ModelLoader loader,
+                                     LanguageModelLoader language_loader) {
   check_server_config(config);
-  implementation_ = std::make_unique<Implementation>(config, std::move(logs), std::move(loader));
+  implementation_ =
+      std::make_unique<Implementation>(config, std::move(logs), std::move(loader), std::move(language_loader));
 }
 
 TranslationServer::~TranslationServer() = default;

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "edgewise/server/http_server.h"
+#include "edgewise/server/language_models.h"
 #include "edgewise/server/model_registry.h"
 #include "edgewise/server/server_config.h"
 
@@ -19,7 +20,8 @@ struct ServerLogs {
   std::function<void(std::string_view line)> access = {};  // JSON for each response (access_log_line)
 };
 
-/// A translation server: models behind HTTP with the interfaces of LibreTranslate and DeepL, and our own.
+/// A translation server: models behind HTTP with the interfaces of LibreTranslate and DeepL, and our own. Language
+/// models have the interface of OpenAI's completions.
 ///
 ///     TranslationServer server({.server = {.models = {"en-de=runs/en-de"}}});
 ///     …
@@ -30,8 +32,9 @@ class TranslationServer {
   /// cannot be loaded, and as HttpServer does.
   explicit TranslationServer(const ServerConfig& config, ServerLogs logs = {});
 
-  /// Serves models that `loader` loads.
-  TranslationServer(const ServerConfig& config, ServerLogs logs, ModelLoader loader);
+  /// Serves models that `loader` loads, and language models that `language_loader` loads.
+  TranslationServer(const ServerConfig& config, ServerLogs logs, ModelLoader loader,
+                    LanguageModelLoader language_loader = {});
 
   /// Closes all connections, and ends all requests.
   ~TranslationServer();

@@ -45,6 +45,11 @@ ScorerFactory make_ensemble(std::vector<ModelFiles> models, const TranslatorOpti
 }  // namespace
 
 LoadedModels load_models(std::vector<ModelFiles> models, const TranslatorOptions& options) {
+  for (const ModelFiles& model : models) {
+    check(has_encoder(model.experiment.model.kind),
+          "translate: {} has a language model, needs one that translates; `edgewise generate` writes with it",
+          model.parameters_name);
+  }
   TextCodec codec = make_codec(models);
   SearchOptions search = models.front().experiment.search;
   return {

@@ -14,6 +14,7 @@ _edgewise_server() {
   COMPREPLY=()
   case "$path:$option" in
     ":--model") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    ":--language-model") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
     ":--config") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
     ":--listen") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
     ":--drain-seconds") return ;;
@@ -22,7 +23,7 @@ _edgewise_server() {
   esac
   local names=
   case "$path" in
-    "") names="-h --help --version --model --config --listen --drain-seconds --set --threads --print-config" ;;
+    "") names="-h --help --version --model --language-model --config --listen --drain-seconds --set --threads --print-config" ;;
   esac
   if [[ $word == -* ]]; then
     mapfile -t COMPREPLY < <(compgen -W "$names" -- "$word")

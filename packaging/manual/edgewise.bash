@@ -8,7 +8,7 @@ _edgewise() {
   fi
   for ((i = 1; i < COMP_CWORD; ++i)); do
     case "$path ${COMP_WORDS[i]}" in
-      " train" | " translate" | " serve" | " vocab" | " average" | " quantise" | " import" | " export" | " compare" | " score" | " score-pairs" | " perplexity" | " inspect" | " doctor" | " picture" | " picture attention" | " picture report" | " picture graph" | " picture graph complete" | " picture graph causal" | " picture graph window" | " picture graph strided" | " picture graph block" | " picture graph random" | " picture graph pairs" | " picture graph beam" | " picture training" | " picture halting" | " picture positions" | " bench" | " bench train" | " bench attention" | " bench message" | " bench decode") path+=" ${COMP_WORDS[i]}" ;;
+      " train" | " translate" | " generate" | " serve" | " vocab" | " average" | " quantise" | " import" | " export" | " compare" | " score" | " score-pairs" | " perplexity" | " inspect" | " doctor" | " picture" | " picture attention" | " picture report" | " picture graph" | " picture graph complete" | " picture graph causal" | " picture graph window" | " picture graph strided" | " picture graph block" | " picture graph random" | " picture graph pairs" | " picture graph beam" | " picture training" | " picture halting" | " picture positions" | " bench" | " bench train" | " bench attention" | " bench message" | " bench decode") path+=" ${COMP_WORDS[i]}" ;;
     esac
   done
   COMPREPLY=()
@@ -48,7 +48,22 @@ _edgewise() {
     " translate:--line-breaks") mapfile -t COMPREPLY < <(compgen -W "end space" -- "$word"); return ;;
     " translate:--shard") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
     " translate:--merge") return ;;
+    " generate:--model") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " generate:--prompt") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " generate:--max-tokens") return ;;
+    " generate:--temperature") return ;;
+    " generate:--top-k") return ;;
+    " generate:--top-p") return ;;
+    " generate:--min-p") return ;;
+    " generate:--repetition-penalty") return ;;
+    " generate:--samples") return ;;
+    " generate:--seed") return ;;
+    " generate:--stop") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " generate:--precision") mapfile -t COMPREPLY < <(compgen -W "fp32 bf16 int8" -- "$word"); return ;;
+    " generate:--batch") return ;;
+    " generate:--threads") return ;;
     " serve:--model") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " serve:--language-model") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
     " serve:--config") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
     " serve:--listen") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
     " serve:--drain-seconds") return ;;
@@ -175,7 +190,8 @@ _edgewise() {
     "") names="-h --help --version" ;;
     " train") names="-h --help --out --from --set --resume --end-with-parent --device --threads --processes --max-restarts --timeout" ;;
     " translate") names="-h --help --out --model --device --precision --from --to --batch-sentences --batch-tokens --workers --attention-layer --attention-head --threads --beam --nbest --length-penalty --set --prefix --max-input --long-inputs --max-line --bad-text --unknown --no-protect --scores --alignments --text --html --max-document --text-language --line-breaks --json --attention --shard --merge" ;;
-    " serve") names="-h --help --model --config --listen --drain-seconds --set --threads --print-config" ;;
+    " generate") names="-h --help --model --prompt --lines --json --echo --max-tokens --temperature --top-k --top-p --min-p --repetition-penalty --samples --seed --stop --ignore-end --precision --batch --threads" ;;
+    " serve") names="-h --help --model --language-model --config --listen --drain-seconds --set --threads --print-config" ;;
     " vocab") names="-h --help --out --overwrite --set" ;;
     " average") names="-h --help --out --overwrite" ;;
     " quantise") names="-h --help --out --overwrite" ;;
@@ -213,7 +229,7 @@ _edgewise() {
     return
   fi
   case "$path" in
-    "") mapfile -t COMPREPLY < <(compgen -W "train translate serve vocab average quantise import export compare score score-pairs perplexity inspect doctor picture bench" -- "$word") ;;
+    "") mapfile -t COMPREPLY < <(compgen -W "train translate generate serve vocab average quantise import export compare score score-pairs perplexity inspect doctor picture bench" -- "$word") ;;
     " picture") mapfile -t COMPREPLY < <(compgen -W "attention report graph training halting positions" -- "$word") ;;
     " picture graph") mapfile -t COMPREPLY < <(compgen -W "complete causal window strided block random pairs beam" -- "$word") ;;
     " bench") mapfile -t COMPREPLY < <(compgen -W "train attention message decode" -- "$word") ;;

@@ -3,7 +3,7 @@ function __fish_edgewise_at --description 'Whether the command line has these su
   set -l path
   for word in (commandline -opc)[2..]
     switch "$path $word"
-      case ' train' ' translate' ' serve' ' vocab' ' average' ' quantise' ' import' ' export' ' compare' ' score' ' score-pairs' ' perplexity' ' inspect' ' doctor' ' picture' ' picture attention' ' picture report' ' picture graph' ' picture graph complete' ' picture graph causal' ' picture graph window' ' picture graph strided' ' picture graph block' ' picture graph random' ' picture graph pairs' ' picture graph beam' ' picture training' ' picture halting' ' picture positions' ' bench' ' bench train' ' bench attention' ' bench message' ' bench decode'
+      case ' train' ' translate' ' generate' ' serve' ' vocab' ' average' ' quantise' ' import' ' export' ' compare' ' score' ' score-pairs' ' perplexity' ' inspect' ' doctor' ' picture' ' picture attention' ' picture report' ' picture graph' ' picture graph complete' ' picture graph causal' ' picture graph window' ' picture graph strided' ' picture graph block' ' picture graph random' ' picture graph pairs' ' picture graph beam' ' picture training' ' picture halting' ' picture positions' ' bench' ' bench train' ' bench attention' ' bench message' ' bench decode'
         set path "$path $word"
     end
   end
@@ -59,9 +59,30 @@ complete -c edgewise -n '__fish_edgewise_at " translate"' -l json -d 'print one 
 complete -c edgewise -n '__fish_edgewise_at " translate"' -l attention -d 'add each output token\'s cross-attention weights to the JSON'
 complete -c edgewise -n '__fish_edgewise_at " translate"' -l shard -r -F -d 'I/N: translate the lines I, I + N, I + 2 N and so on of the input, counted from 0, and write OUT.part-I-of-N'
 complete -c edgewise -n '__fish_edgewise_at " translate"' -l merge -x -d 'join the N parts of --shard I/N to OUT'
-complete -c edgewise -n '__fish_edgewise_at ""' -f -a serve -d 'Translate texts for clients that speak HTTP, with the interfaces of LibreTranslate and DeepL'
+complete -c edgewise -n '__fish_edgewise_at ""' -f -a generate -d 'Continue a text with a language model'
+complete -c edgewise -n '__fish_edgewise_at " generate"' -s h -l help -d 'Print this help message and exit'
+complete -c edgewise -n '__fish_edgewise_at " generate"' -l model -r -F -d 'a run or model directory, or the name of a model'
+complete -c edgewise -n '__fish_edgewise_at " generate"' -l prompt -r -F -d 'the prompt, in place of the input'
+complete -c edgewise -n '__fish_edgewise_at " generate"' -l lines -d 'each line of the input is a prompt'
+complete -c edgewise -n '__fish_edgewise_at " generate"' -l json -d 'print one line of JSON for each continuation'
+complete -c edgewise -n '__fish_edgewise_at " generate"' -l echo -d 'print the prompt before each continuation'
+complete -c edgewise -n '__fish_edgewise_at " generate"' -l max-tokens -x -d 'the most tokens of a continuation'
+complete -c edgewise -n '__fish_edgewise_at " generate"' -l temperature -x -d 'the divisor of log-probabilities: below 1 favours likely tokens, 0 always takes the likeliest'
+complete -c edgewise -n '__fish_edgewise_at " generate"' -l top-k -x -d 'the number of most likely tokens to draw from'
+complete -c edgewise -n '__fish_edgewise_at " generate"' -l top-p -x -d 'draw from the most likely tokens that together have this probability'
+complete -c edgewise -n '__fish_edgewise_at " generate"' -l min-p -x -d 'draw from the tokens that are at least so many times as likely as the likeliest'
+complete -c edgewise -n '__fish_edgewise_at " generate"' -l repetition-penalty -x -d '--samples NUMBER            the number of continuations of each prompt'
+complete -c edgewise -n '__fish_edgewise_at " generate"' -l samples -x -d 'the number of continuations of each prompt'
+complete -c edgewise -n '__fish_edgewise_at " generate"' -l seed -x -d 'the seed of the random numbers'
+complete -c edgewise -n '__fish_edgewise_at " generate"' -l stop -r -F -d 'a text that ends a continuation, which does not contain it'
+complete -c edgewise -n '__fish_edgewise_at " generate"' -l ignore-end -d 'never take the end token, so that a continuation has --max-tokens tokens'
+complete -c edgewise -n '__fish_edgewise_at " generate"' -l precision -x -a 'fp32 bf16 int8' -d 'the number format of matrix products: fp32 (default), bf16 or int8'
+complete -c edgewise -n '__fish_edgewise_at " generate"' -l batch -x -d 'the most continuations that are computed at a time'
+complete -c edgewise -n '__fish_edgewise_at " generate"' -l threads -x -d 'the number of threads'
+complete -c edgewise -n '__fish_edgewise_at ""' -f -a serve -d 'Translate texts for clients that speak HTTP, with the interfaces of LibreTranslate and DeepL, and continue texts with that of OpenAI\'s completions'
 complete -c edgewise -n '__fish_edgewise_at " serve"' -s h -l help -d 'Print this help message and exit'
 complete -c edgewise -n '__fish_edgewise_at " serve"' -l model -r -F -d 'a run or model directory with its languages, such as en-de=runs/en-de, or alone if the model knows the names of its languages'
+complete -c edgewise -n '__fish_edgewise_at " serve"' -l language-model -r -F -d 'a run or model directory of a language model, NAME=DIR or DIR, which continues texts for clients of OpenAI\'s completions'
 complete -c edgewise -n '__fish_edgewise_at " serve"' -l config -r -F -d 'a server\'s config, SERVER.toml'
 complete -c edgewise -n '__fish_edgewise_at " serve"' -l listen -r -F -d 'ADDRESS:PORT, [IPV6]:PORT or unix:PATH'
 complete -c edgewise -n '__fish_edgewise_at " serve"' -l drain-seconds -x -d 'time for running requests after SIGTERM or SIGINT'

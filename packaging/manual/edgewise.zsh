@@ -14,7 +14,8 @@ _edgewise() {
       local -a subcommands=(
         'train:Train the model that a config file describes'
         'translate:Translate text, one sentence per line'
-        'serve:Translate texts for clients that speak HTTP, with the interfaces of LibreTranslate and DeepL'
+        'generate:Continue a text with a language model'
+        'serve:Translate texts for clients that speak HTTP, with the interfaces of LibreTranslate and DeepL, and continue texts with that of OpenAI'\''s completions'
         'vocab:Learn the vocabularies of a config and write them, for vocabulary.file of other configs'
         'average:Average the parameters of several models into one model'
         'quantise:Store the matrices of a model in 8 bits, a quarter of the size'
@@ -35,6 +36,7 @@ _edgewise() {
       case $line[1] in
         train) _edgewise_train ;;
         translate) _edgewise_translate ;;
+        generate) _edgewise_generate ;;
         serve) _edgewise_serve ;;
         vocab) _edgewise_vocab ;;
         average) _edgewise_average ;;
@@ -109,11 +111,36 @@ _edgewise_translate() {
     '(--merge)--merge=[join the N parts of --shard I/N to OUT]:NUMBER:' \
     '::input:_files'
 }
+_edgewise_generate() {
+  _arguments -s \
+    '(-h --help)-h[Print this help message and exit]' \
+    '(-h --help)--help[Print this help message and exit]' \
+    '(--model)--model=[a run or model directory, or the name of a model]:TEXT:_files' \
+    '(--prompt)--prompt=[the prompt, in place of the input]:TEXT:_files' \
+    '(--lines)--lines[each line of the input is a prompt]' \
+    '(--json)--json[print one line of JSON for each continuation]' \
+    '(--echo)--echo[print the prompt before each continuation]' \
+    '(--max-tokens)--max-tokens=[the most tokens of a continuation]:NUMBER:' \
+    '(--temperature)--temperature=[the divisor of log-probabilities\: below 1 favours likely tokens, 0 always takes the likeliest]:NUMBER:' \
+    '(--top-k)--top-k=[the number of most likely tokens to draw from]:NUMBER:' \
+    '(--top-p)--top-p=[draw from the most likely tokens that together have this probability]:NUMBER:' \
+    '(--min-p)--min-p=[draw from the tokens that are at least so many times as likely as the likeliest]:NUMBER:' \
+    '(--repetition-penalty)--repetition-penalty=[--samples NUMBER            the number of continuations of each prompt]:NUMBER:' \
+    '(--samples)--samples=[the number of continuations of each prompt]:NUMBER:' \
+    '(--seed)--seed=[the seed of the random numbers]:NUMBER:' \
+    '*--stop=[a text that ends a continuation, which does not contain it]:TEXT:_files' \
+    '(--ignore-end)--ignore-end[never take the end token, so that a continuation has --max-tokens tokens]' \
+    '(--precision)--precision=[the number format of matrix products\: fp32 (default), bf16 or int8]:ENUM:(fp32 bf16 int8)' \
+    '(--batch)--batch=[the most continuations that are computed at a time]:NUMBER:' \
+    '(--threads)--threads=[the number of threads]:NUMBER:' \
+    '::input:_files'
+}
 _edgewise_serve() {
   _arguments -s \
     '(-h --help)-h[Print this help message and exit]' \
     '(-h --help)--help[Print this help message and exit]' \
     '*--model=[a run or model directory with its languages, such as en-de=runs/en-de, or alone if the model knows the names of its languages]:TEXT:_files' \
+    '*--language-model=[a run or model directory of a language model, NAME=DIR or DIR, which continues texts for clients of OpenAI'\''s completions]:TEXT:_files' \
     '(--config)--config=[a server'\''s config, SERVER.toml]:TEXT:_files' \
     '(--listen)--listen=[ADDRESS\:PORT, \[IPV6\]\:PORT or unix\:PATH]:TEXT:_files' \
     '(--drain-seconds)--drain-seconds=[time for running requests after SIGTERM or SIGINT]:NUMBER:' \

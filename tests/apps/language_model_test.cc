@@ -188,7 +188,10 @@ TEST_F(LanguageModelProgram, IsRefusedWhereATranslationModelIsNeededAndTheRevers
                  "perplexity: pairs is a Transformer, needs a language model; `edgewise score-pairs` scores "
                  "translations");
   expect_refused({"translate", "--model", "run", "in"},
-                 "make_scorer: the model is a language model, needs one that translates");
+                 "translate: run/best/model.safetensors has a language model, needs one that translates; `edgewise "
+                 "generate` writes with it");
+  expect_refused({"generate", "--model", "pairs", "--prompt", "a"},
+                 "generate: pairs/best/model.safetensors has a Transformer, needs a language model; translate with it");
 }
 
 TEST_F(LanguageModelProgram, NeedsAWindowWithinItsLearnedPositions) {

@@ -92,6 +92,7 @@ class StreamsProgram : public ProgramTest {
         {"serve", {"--print-config"}},
         {"score-pairs", {"--model", "run", "in", "in"}},
         {"perplexity", {"--model", "language", "in"}},
+        {"generate", {"--model", "language", "in"}},
         {"inspect", {"run"}},
         {"doctor", {"--json"}},
         {"picture attention", {"--model", "run", "--input", "a b", "-o", "page.html"}},

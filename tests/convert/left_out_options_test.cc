@@ -84,10 +84,11 @@ TEST_F(LeftOutOptionsTest, OfHuggingFaceAreThoseOfSampling) {
   search.temperature = 0.5;
   search.top_k = 10;
   search.top_p = 0.9;
+  search.min_p = 0.1;
   search.seed = 7;
   EXPECT_THAT(list(kHuggingFace, search),
               ElementsAre(R"(search.kind="sampling")", R"(search.rules="edgewise")", "search.temperature=0.5",
-                          "search.top_k=10", "search.top_p=0.9", "search.seed=7"));
+                          "search.top_k=10", "search.top_p=0.9", "search.min_p=0.1", "search.seed=7"));
 }
 
 TEST_F(LeftOutOptionsTest, AreNoneForALengthNormWithoutEffect) {

@@ -68,6 +68,7 @@ std::vector<std::string> context_of(const std::string& path) {
       {"vocabulary.output_sampling", {"vocabulary.kind=sentencepiece", "vocabulary.size=9"}},
       {"search.top_k", {"search.kind=sampling"}},
       {"search.top_p", {"search.kind=sampling"}},
+      {"search.min_p", {"search.kind=sampling"}},
       {"search.temperature", {"search.kind=sampling"}},
       {"search.n_best", {"search.kind=sampling"}},
   };

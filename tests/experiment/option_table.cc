@@ -214,6 +214,7 @@ const std::vector<OptionRow>& option_rows() {
       {"search.temperature", "0.3", letters + kDraws},
       {"search.top_k", "2", letters + kDraws},
       {"search.top_p", "0.3", letters + kDraws},
+      {"search.min_p", "0.8", letters + kDraws},
       {"search.seed", "5", letters + kDraws},
       {"search.rules", "huggingface", letters + kBeam + Settings{"search.max_length=4"}},
       {"search.stop_when", "full", letters + theirs + kConstant + Settings{"train.steps=8", "search.max_length=8"},

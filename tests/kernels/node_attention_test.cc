@@ -30,15 +30,26 @@ class Problem {
     RandomStream random(/*seed=*/4);
     const std::int64_t size = shape.num_heads * shape.head_size;
     for (std::int64_t i = 0; i < kSources * 2 * size; ++i) memory_.push_back(T(normal(random)));
-    for (std::int64_t i = 0; i < kRows * (group_size * size + kGap); ++i) query_.push_back(normal(random));
     for (std::int64_t i = 0; i < size; ++i) vector_.push_back(normal(random));
-    for (const std::int64_t count : {1, 0, 2, 5, 16, 33}) {
-      ranges_.push_back({static_cast<std::int64_t>(order_.size()), count});
-      for (std::int64_t i = 0; i < count; ++i) order_.push_back(static_cast<std::int64_t>(random.next_below(kSources)));
+    for (const std::int64_t count : {1, 0, 2, 5, 16, 33}) ranges_.push_back({append_sources(count, random), count});
+    // The next rows share their sources, as hypotheses of a sentence do.
+    for (std::int64_t row = 6; row < 11; ++row) ranges_.push_back(ranges_[4]);
+    // The next rows are a part of a text: each has the sources of the row before and one more.
+    const std::int64_t text = append_sources(24, random);
+    for (std::int64_t row = 0; row < 9; ++row) ranges_.push_back({text, 16 + row});
+    // The next rows are windows over a text, which begin with the same two sources; then windows without these.
+    for (std::int64_t row = 0; row < 9; ++row) {
+      ranges_.push_back({std::ssize(order_), 13});
+      order_.insert(order_.end(), {order_[static_cast<std::size_t>(text)], order_[static_cast<std::size_t>(text) + 1]});
+      for (std::int64_t i = 0; i < 11; ++i) order_.push_back(order_[static_cast<std::size_t>(text + 2 + row + i)]);
     }
-    // The last rows share their sources, as hypotheses of a sentence do.
-    for (std::int64_t row = 6; row < kRows; ++row) ranges_.push_back(ranges_[4]);
-    for (std::int64_t row = 0; row < kRows; ++row) row_positions_.push_back(row * 3 % 7);
+    for (std::int64_t row = 0; row < 8; ++row) ranges_.push_back({text + row, 12});
+    // The last rows have two texts of different lengths: some of these rows share sources, others do not.
+    for (std::int64_t row = 0; row < 2; ++row) ranges_.push_back({text, 3 + row});
+    const std::int64_t other = append_sources(9, random);
+    for (std::int64_t row = 0; row < 3; ++row) ranges_.push_back({other, 7 + row});
+    for (std::int64_t i = 0; i < num_rows() * (group_size * size + kGap); ++i) query_.push_back(normal(random));
+    for (std::int64_t row = 0; row < num_rows(); ++row) row_positions_.push_back(row * 3 % 7);
     for (std::size_t i = 0; i < order_.size(); ++i) source_positions_.push_back(static_cast<std::int32_t>(i * 5 % 11));
     const std::int64_t lanes = score_bias_lanes(shape.num_heads);
     for (std::int64_t i = 0; i < (2 * kMaxDistance + 2) * group_size * lanes; ++i) {
@@ -48,6 +59,8 @@ class Problem {
     }
   }
 
+  std::int64_t num_rows() const { return std::ssize(ranges_); }
+
   struct Result {
     std::vector<float> out;
     std::vector<std::vector<float>> weights;
@@ -56,9 +69,9 @@ class Problem {
   template <class Run>
   Result run(float clamp, Run&& run) const {
     const std::int64_t size = shape_.num_heads * shape_.head_size;
-    Result result = {not_written(kRows * group_size_ * size), {}};
+    Result result = {not_written(num_rows() * group_size_ * size), {}};
     std::vector<float*> weights;
-    for (std::int64_t row = 0; row < kRows * group_size_; ++row) {
+    for (std::int64_t row = 0; row < num_rows() * group_size_; ++row) {
       result.weights.push_back(
           not_written(ranges_[static_cast<std::size_t>(row / group_size_)].count * shape_.num_heads));
     }
@@ -69,7 +82,7 @@ class Problem {
     if (bias_ != Bias::kSlopes) {
       bias = {.table = biases_.data() + group_size_ * score_bias_lanes(shape_.num_heads), .max_distance = kMaxDistance};
     }
-    run(NodeAttention<T>{.rows = kRows * group_size_,
+    run(NodeAttention<T>{.rows = num_rows() * group_size_,
                          .num_heads = shape_.num_heads,
                          .head_size = shape_.head_size,
                          .ranges = ranges_.data(),
@@ -91,11 +104,17 @@ class Problem {
   }
 
  private:
-  static constexpr std::int64_t kRows = 11;
   static constexpr std::int64_t kSources = 20;
   static constexpr std::int64_t kGap = 7;          // between the queries of two nodes
   static constexpr std::int64_t kMaxDistance = 4;  // some rows and sources are farther
   static float normal(RandomStream& random) { return static_cast<float>(random.normal()); }
+
+  /// Appends `count` random sources, and returns the place of the first.
+  std::int64_t append_sources(std::int64_t count, RandomStream& random) {
+    const std::int64_t begin = std::ssize(order_);
+    for (std::int64_t i = 0; i < count; ++i) order_.push_back(static_cast<std::int64_t>(random.next_below(kSources)));
+    return begin;
+  }
 
   Shape shape_;
   bool is_additive_;

@@ -95,6 +95,7 @@ struct SamplingSettings {
   double temperature = 1.0;
   std::int64_t top_k = 0;
   double top_p = 1.0;
+  double min_p = 0.0;
 };
 
 class SamplingOf : public testing::TestWithParam<SamplingSettings> {};
@@ -105,6 +106,7 @@ INSTANTIATE_TEST_SUITE_P(, SamplingOf,
                                          SamplingSettings{.name = "HighTemperature", .temperature = 3.0},
                                          SamplingSettings{.name = "TopK", .top_k = 2},
                                          SamplingSettings{.name = "TopP", .top_p = 0.9},
+                                         SamplingSettings{.name = "MinP", .min_p = 0.3},
                                          SamplingSettings{.name = "All", .temperature = 2.0, .top_k = 3, .top_p = 0.8}),
                          [](const auto& settings) { return settings.param.name; });
 
@@ -118,6 +120,7 @@ TEST_P(SamplingOf, DrawsWholeOutputsWithTheirProbabilitiesIn50000Draws) {
                                .temperature = GetParam().temperature,
                                .top_k = GetParam().top_k,
                                .top_p = GetParam().top_p,
+                               .min_p = GetParam().min_p,
                                .only = {4, 5, 6}},
                    .input = {.tokens = {4, 5}},
                    .table = random_table(kVocabulary, 11),

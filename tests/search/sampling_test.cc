@@ -16,7 +16,7 @@ constexpr std::int64_t kVocabulary = 12;
 const std::vector<NextToken> kNextTokens = {
     {5, std::log(0.1)}, {6, std::log(0.4)}, {7, std::log(0.2)}, {8, std::log(0.3)}, {9, -INFINITY}};
 
-std::map<std::int64_t, double> shares(const SearchOptions& options) {
+std::map<std::int64_t, double> shares(const SamplingOptions& options) {
   constexpr int kDraws = 20'000;
   RandomStream random(3);
   std::map<std::int64_t, double> found;
@@ -24,7 +24,7 @@ std::map<std::int64_t, double> shares(const SearchOptions& options) {
   return found;
 }
 
-void expect_shares(const SearchOptions& options, const std::map<std::int64_t, double>& expected) {
+void expect_shares(const SamplingOptions& options, const std::map<std::int64_t, double>& expected) {
   const auto found = shares(options);
   ASSERT_EQ(found.size(), expected.size());
   for (const auto& [token, share] : expected)
@@ -50,6 +50,22 @@ TEST(SampleToken, TopPKeepsTheFewestTokensWithThatProbability) {
   expect_shares({.top_p = 0.69}, {{6, 4.0 / 7}, {8, 3.0 / 7}});
   expect_shares({.top_p = 0.75}, {{6, 4.0 / 9}, {8, 3.0 / 9}, {7, 2.0 / 9}});
   expect_shares({.top_k = 2, .top_p = 0.5}, {{6, 1.0}});
+}
+
+TEST(SampleToken, MinPKeepsTheTokensThatAreNotMuchLessLikelyThanTheLikeliest) {
+  expect_shares({.min_p = 0.2}, {{5, 0.1}, {6, 0.4}, {7, 0.2}, {8, 0.3}});
+  expect_shares({.min_p = 0.4}, {{6, 4.0 / 9}, {8, 3.0 / 9}, {7, 2.0 / 9}});
+  expect_shares({.min_p = 1}, {{6, 1.0}});
+  expect_shares({.top_k = 2, .min_p = 0.4}, {{6, 4.0 / 7}, {8, 3.0 / 7}});
+  const double squares = 0.16 + 0.09;
+  expect_shares({.temperature = 0.5, .min_p = 0.4}, {{6, 0.16 / squares}, {8, 0.09 / squares}});
+}
+
+TEST(SampleToken, ATemperatureOf0GivesTheLikeliestTokenAndDrawsNothing) {
+  RandomStream random(1);
+  EXPECT_EQ(sample_token(kNextTokens, {.temperature = 0}, random).token, 6);
+  EXPECT_EQ(sample_token({{7, -1.0}, {5, -1.0}, {4, -2.0}}, {.temperature = 0, .top_k = 1}, random).token, 5);
+  EXPECT_EQ(random.next_u32(), RandomStream(1).next_u32());
 }
 
 TEST(SampleToken, TopKKeepsTheLowerTokenAmongEquals) {

@@ -72,6 +72,7 @@ SearchOptions draw_options(std::int64_t vocabulary, std::int64_t input_length, T
   options.temperature = *rc::gen::element(1.0, 0.3, 2.0, 1000.0);
   options.top_k = *rc::gen::inRange<std::int64_t>(0, 5);
   options.top_p = *rc::gen::element(1.0, 0.05, 0.6, 0.95);
+  options.min_p = *rc::gen::element(0.0, 0.0, 0.3, 1.0);
   options.seed = *rc::gen::arbitrary<std::uint64_t>();
   options.early_stop = *rc::gen::arbitrary<bool>();
   options.stop_loops = *rc::gen::arbitrary<bool>();
@@ -139,6 +140,7 @@ std::vector<double> sampling_shares(std::vector<NextToken>& next, const SearchOp
   double kept = 0;
   std::size_t count = 0;
   while (count < shares.size() && (count == 0 || kept < options.top_p * sum)) kept += shares[count++];
+  for (; shares[count - 1] < options.min_p; --count) kept -= shares[count - 1];
   next.resize(count);
   shares.resize(count);
   for (double& share : shares) share /= kept;

@@ -43,13 +43,15 @@ class CopyingServer {
  public:
   explicit CopyingServer(ServerOptions options = {},
                          const std::vector<std::string>& models = {"en-de=one", "de-en=two"},
-                         ModelLoader loader = copying_loader())
+                         ModelLoader loader = copying_loader(), LanguageModelLoader language_loader = {})
       : registry(parse_specs(models), std::move(loader), options.pivot),
-        state{.options = std::move(options), .models = registry},
+        language_models(options.language_models, std::move(language_loader)),
+        state{.options = std::move(options), .models = registry, .language_models = language_models},
         router(state) {
     add_libretranslate(router);
     add_deepl(router);
     add_native(router);
+    add_completions(router);
     add_operation(router);
     add_page(router);
   }
@@ -78,6 +80,7 @@ class CopyingServer {
   }
 
   ModelRegistry registry;
+  LanguageModels language_models;
   ServerState state;
   Router router;
 

@@ -57,7 +57,8 @@ class PageInBrowser : public testing::Test {
       const std::lock_guard lock(mutex_);
       lines_.push_back(Json::parse(line));
     };
-    const ServerConfig config{.server = std::move(options), .http = {.listen = "127.0.0.1:0"}, .translation = {}};
+    const ServerConfig config{
+        .server = std::move(options), .http = {.listen = "127.0.0.1:0"}, .translation = {}, .generation = {}};
     server_.emplace(config, ServerLogs{.report = {}, .access = log}, std::move(loader));
     browser_->open(url());
     EXPECT_EQ(browser_->wait_for_value(by_id("target-language") + ".disabled", false), false);

@@ -62,6 +62,7 @@ void add_compare(CLI::App& program);
 void add_translate(CLI::App& program);
 /// Makes `command` itself the translate command.
 void make_translate_command(CLI::App& command);
+void add_generate(CLI::App& program);
 void add_serve(CLI::App& program);
 /// Makes `command` itself the serve command.
 void make_serve_command(CLI::App& command);

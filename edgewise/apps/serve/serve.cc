@@ -73,6 +73,7 @@ void notify_service_manager(std::string_view state) {
 
 struct ServeCommand {
   std::vector<std::string> models;
+  std::vector<std::string> language_models;
   std::string config;
   std::string listen;
   std::optional<double> drain_seconds;
@@ -85,6 +86,7 @@ ServerConfig read_server_config(const ServeCommand& command) {
   ServerConfig config = command.config.empty() ? parse_config<ServerConfig>("", "server", command.set)
                                                : read_config<ServerConfig>(command.config, command.set);
   if (!command.models.empty()) config.server.models = command.models;
+  if (!command.language_models.empty()) config.server.language_models = command.language_models;
   if (!command.listen.empty()) config.http.listen = command.listen;
   if (command.drain_seconds) config.server.drain_seconds = *command.drain_seconds;
   return config;
@@ -188,6 +190,11 @@ void make_serve_command(CLI::App& serve) {
                   "the names of its languages; or the name of a model, such as en-de; may be repeated; replaces "
                   "server.models")
       ->allow_extra_args(false);
+  serve
+      .add_option("--language-model", command->language_models,
+                  "a run or model directory of a language model, NAME=DIR or DIR, which continues texts for clients of "
+                  "OpenAI's completions; may be repeated; replaces server.language_models")
+      ->allow_extra_args(false);
   add_path(serve, "--config", command->config, "a server's config, SERVER.toml; --print-config shows all options");
   serve.add_option("--listen", command->listen,
                    "ADDRESS:PORT, [IPV6]:PORT or unix:PATH; default 127.0.0.1:5000; replaces http.listen");
@@ -201,8 +208,10 @@ void make_serve_command(CLI::App& serve) {
 }
 
 void add_serve(CLI::App& program) {
-  make_serve_command(*program.add_subcommand(
-      "serve", "Translate texts for clients that speak HTTP, with the interfaces of LibreTranslate and DeepL"));
+  make_serve_command(*program.add_subcommand("serve",
+                                             "Translate texts for clients that speak HTTP, with the interfaces of "
+                                             "LibreTranslate and DeepL, and continue texts "
+                                             "with that of OpenAI's completions"));
 }
 
 }  // namespace edgewise

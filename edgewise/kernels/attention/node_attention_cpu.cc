@@ -142,15 +142,34 @@ HWY_INLINE Floats exponentiate(std::int64_t count, std::int64_t step, float* sco
   return hn::Div(hn::Set(d, 1.0f), total);
 }
 
-constexpr int kRowsTogether = 4;  // 4 rows of 4 sums take 16 of 32 registers
-
-/// Consecutive rows that are computed together. They have the same number of sources, and share the first of these.
+/// Consecutive rows that are computed together. The sources of each row are `prefix` sources that all rows share,
+/// skipped[row] of its own, `middle` sources that all rows share, and others of its own. So a part of a text has only
+/// sources of its own after the shared ones, and the rows of a sliding window also have some before them.
+template <int kRows>
 struct RowGroup {
-  std::int64_t first;                      // first row
-  std::int64_t count;                      // number of sources of each row
-  std::int64_t shared;                     // number of sources at the beginning of each row that all rows share
-  std::int64_t begin[kRowsTogether] = {};  // each row's first source among NodeAttention::sources
+  std::int64_t first;  // first row
+  std::int64_t prefix = 0;
+  std::int64_t middle = 0;
+  std::int64_t skipped[kRows] = {};
 };
+
+/// Calls shared(sources, count, places) for sources that all rows share, where source i is number places[row] + i of a
+/// row, and own(row, sources, count, place) for sources of one row, both in the order of each row's sources.
+template <int kRows, typename T, class Shared, class Own>
+HWY_INLINE void visit_sources(const NodeAttention<T>& p, const RowGroup<kRows>& rows, Shared&& shared, Own&& own) {
+  const auto sources = [&](int row, std::int64_t s) { return p.sources + p.range(rows.first + row).begin + s; };
+  std::int64_t places[kRows] = {};
+  shared(sources(0, 0), rows.prefix, places);
+  for (int row = 0; row < kRows; ++row) {
+    own(row, sources(row, rows.prefix), rows.skipped[row], rows.prefix);
+    places[row] = rows.prefix + rows.skipped[row];
+  }
+  shared(sources(0, places[0]), rows.middle, places);
+  for (int row = 0; row < kRows; ++row) {
+    const std::int64_t place = places[row] + rows.middle;
+    own(row, sources(row, place), p.range(rows.first + row).count - place, place);
+  }
+}
 
 /// The workspace of a RowGroup. Strides count floats.
 struct WeightBuffer {
@@ -161,7 +180,7 @@ struct WeightBuffer {
 };
 
 template <int kRows, int kHeadVectors, typename T>
-void compute_weights(const NodeAttention<T>& p, const HeadLanes<kHeadVectors>& lanes, const RowGroup& rows,
+void compute_weights(const NodeAttention<T>& p, const HeadLanes<kHeadVectors>& lanes, const RowGroup<kRows>& rows,
                      std::int64_t head_vector, const WeightBuffer& buffer) {
   const FloatTag d;
   const float* query[kRows];
@@ -175,28 +194,32 @@ void compute_weights(const NodeAttention<T>& p, const HeadLanes<kHeadVectors>& l
     maximum.row[row] = hn::Max(maximum.row[row], score);
     hn::Store(score, d, weights + row * buffer.row_stride + s * buffer.source_stride);
   };
-  for (std::int64_t s = 0; s < rows.shared; ++s) {
-    const T* key = p.sources[rows.begin[0] + s] + p.key_offset;
-    const RowVectors<kRows> scores = compute_scores<kRows>(p, lanes, head_vector, query, key);
-    for (int row = 0; row < kRows; ++row) add_score(row, s, scores.row[row]);
-  }
+  visit_sources<kRows>(
+      p, rows,
+      [&](const T* const* sources, std::int64_t count, const std::int64_t* places) HWY_ATTR {
+        for (std::int64_t i = 0; i < count; ++i) {
+          const RowVectors<kRows> scores =
+              compute_scores<kRows>(p, lanes, head_vector, query, sources[i] + p.key_offset);
+          for (int row = 0; row < kRows; ++row) add_score(row, places[row] + i, scores.row[row]);
+        }
+      },
+      [&](int row, const T* const* sources, std::int64_t count, std::int64_t place) HWY_ATTR {
+        for (std::int64_t i = 0; i < count; ++i) {
+          const T* key = sources[i] + p.key_offset;
+          const float* const own_query[1] = {query[row]};
+          add_score(row, place + i, compute_scores<1>(p, lanes, head_vector, own_query, key).row[0]);
+        }
+      });
   for (int row = 0; row < kRows; ++row) {
-    for (std::int64_t s = rows.shared; s < rows.count; ++s) {
-      const T* key = p.sources[rows.begin[row] + s] + p.key_offset;
-      const float* const row_query[1] = {query[row]};
-      add_score(row, s, compute_scores<1>(p, lanes, head_vector, row_query, key).row[0]);
-    }
-  }
-  for (int row = 0; row < kRows; ++row) {
-    const Floats inverse =
-        exponentiate(rows.count, buffer.source_stride, weights + row * buffer.row_stride, maximum.row[row]);
+    const Floats inverse = exponentiate(p.range(rows.first + row).count, buffer.source_stride,
+                                        weights + row * buffer.row_stride, maximum.row[row]);
     hn::Store(inverse, d, buffer.inverse + row * buffer.source_stride + head_vector * lanes.count);
   }
 }
 
 /// Writes kVectors vectors of each row's output, from vector `first` on: the weighted averages of the values.
 template <int kRows, int kVectors, int kHeadVectors, typename T>
-HWY_INLINE void average(const NodeAttention<T>& p, const HeadLanes<kHeadVectors>& lanes, const RowGroup& rows,
+HWY_INLINE void average(const NodeAttention<T>& p, const HeadLanes<kHeadVectors>& lanes, const RowGroup<kRows>& rows,
                         std::int64_t first, const WeightBuffer& buffer) {
   const FloatTag d;
   Floats sums[kRows][kVectors];
@@ -204,20 +227,28 @@ HWY_INLINE void average(const NodeAttention<T>& p, const HeadLanes<kHeadVectors>
     for (Floats& sum : row) sum = hn::Zero(d);
   }
   const std::int64_t offset = p.value_offset + first * lanes.count;
-  const auto add = [&](int row, std::int64_t s, const T* value) HWY_ATTR {
-    const float* weights = buffer.weights + row * buffer.row_stride + s * buffer.source_stride;
+  const auto add = [&](int row, const float* weights, const T* value) HWY_ATTR {
     for (int v = 0; v < kVectors; ++v) {
       const Floats weight = hn::Load(d, weights + lanes.weight_offset(first + v));
       sums[row][v] = hn::MulAdd(weight, load(AllLanes(), value + v * lanes.count), sums[row][v]);
     }
   };
-  for (std::int64_t s = 0; s < rows.shared; ++s) {
-    const T* value = p.sources[rows.begin[0] + s] + offset;
-    for (int row = 0; row < kRows; ++row) add(row, s, value);
-  }
-  for (std::int64_t s = rows.shared; s < rows.count; ++s) {
-    for (int row = 0; row < kRows; ++row) add(row, s, p.sources[rows.begin[row] + s] + offset);
-  }
+  const auto weights_at = [&](int row, std::int64_t place) {
+    return buffer.weights + row * buffer.row_stride + place * buffer.source_stride;
+  };
+  visit_sources<kRows>(
+      p, rows,
+      [&](const T* const* sources, std::int64_t count, const std::int64_t* places) HWY_ATTR {
+        const float* weights[kRows];
+        for (int row = 0; row < kRows; ++row) weights[row] = weights_at(row, places[row]);
+        for (std::int64_t i = 0; i < count; ++i) {
+          const T* value = sources[i] + offset;
+          for (int row = 0; row < kRows; ++row) add(row, weights[row] + i * buffer.source_stride, value);
+        }
+      },
+      [&](int row, const T* const* sources, std::int64_t count, std::int64_t place) HWY_ATTR {
+        for (std::int64_t i = 0; i < count; ++i) add(row, weights_at(row, place + i), sources[i] + offset);
+      });
   for (int row = 0; row < kRows; ++row) {
     float* out = p.out + ((rows.first + row) * lanes.vectors + first) * lanes.count;
     for (int v = 0; v < kVectors; ++v) {
@@ -238,17 +269,19 @@ void write_weights(const NodeAttention<T>& p, std::int64_t row, const float* wei
 }
 
 template <int kRows, int kHeadVectors, typename T>
-void attend_row_group(const NodeAttention<T>& p, const HeadLanes<kHeadVectors>& lanes, const RowGroup& rows) {
-  if (rows.count == 0) {
+void attend_row_group(const NodeAttention<T>& p, const HeadLanes<kHeadVectors>& lanes, const RowGroup<kRows>& rows) {
+  std::int64_t most = 0;
+  for (int row = 0; row < kRows; ++row) most = std::max(most, p.range(rows.first + row).count);
+  if (most == 0) {
     std::fill_n(p.out + rows.first * lanes.vectors * lanes.count, kRows * lanes.vectors * lanes.count, 0.0f);
     return;
   }
   Scratch& scratch = Scratch::of_this_thread();
   scratch.reset();
   const std::int64_t source_stride = lanes.head_vectors * lanes.count;
-  const WeightBuffer buffer = {scratch.take(static_cast<std::size_t>(kRows * rows.count * source_stride)),
+  const WeightBuffer buffer = {scratch.take(static_cast<std::size_t>(kRows * most * source_stride)),
                                scratch.take(static_cast<std::size_t>(kRows * source_stride)), source_stride,
-                               rows.count * source_stride};
+                               most * source_stride};
   for (std::int64_t v = 0; v < lanes.head_vectors; ++v) compute_weights<kRows>(p, lanes, rows, v, buffer);
   for (int row = 0; p.weights != nullptr && row < kRows; ++row) {
     write_weights(p, rows.first + row, buffer.weights + row * buffer.row_stride, buffer.inverse + row * source_stride,
@@ -260,43 +293,70 @@ void attend_row_group(const NodeAttention<T>& p, const HeadLanes<kHeadVectors>& 
   for (; first < lanes.vectors; ++first) average<kRows, 1>(p, lanes, rows, first, buffer);
 }
 
+/// Returns how many sources from number `place` of a row on are those of another row from number `other_place` on.
 template <typename T>
-bool have_equal_counts(const NodeAttention<T>& p, std::int64_t first_row, std::int64_t last_row) {
-  for (std::int64_t row = first_row + 1; row <= last_row; ++row) {
-    if (p.range(row).count != p.range(first_row).count) return false;
-  }
-  return true;
+std::int64_t count_equal_sources(const NodeAttention<T>& p, std::int64_t row, std::int64_t place, std::int64_t other,
+                                 std::int64_t other_place, std::int64_t most) {
+  most = std::min({most, p.range(row).count - place, p.range(other).count - other_place});
+  const auto* first = p.sources + p.range(row).begin + place;
+  const auto* second = p.sources + p.range(other).begin + other_place;
+  return first == second ? most : std::mismatch(first, first + most, second).first - first;
 }
 
-/// Returns how many sources at the beginning all rows share. The hypotheses of a sentence share its input and a prefix.
-template <typename T>
-std::int64_t count_shared_sources(const NodeAttention<T>& p, std::int64_t first_row, std::int64_t last_row) {
-  const auto [begin, count] = p.range(first_row);
-  std::int64_t shared = count;
-  for (std::int64_t row = first_row + 1; row <= last_row; ++row) {
-    if (p.range(row).begin == begin) continue;
-    const auto* first = p.sources + begin;
-    shared = std::mismatch(first, first + shared, p.sources + p.range(row).begin).first - first;
+/// Finds the sources that the rows from `first` on share. The hypotheses of a sentence share its input and a prefix;
+/// in a text, a row's sources are those of the row before, with one more at the end and, in a window, one less at the
+/// beginning.
+template <int kRows, typename T>
+RowGroup<kRows> find_shared_sources(const NodeAttention<T>& p, std::int64_t first) {
+  constexpr std::int64_t kMostSkipped = 4 * kRows;
+  RowGroup<kRows> rows = {.first = first, .prefix = p.range(first).count};
+  for (int row = 1; row < kRows; ++row) rows.prefix = count_equal_sources(p, first, 0, first + row, 0, rows.prefix);
+  const std::int64_t last = first + kRows - 1;
+  std::int64_t middle = p.range(last).count - rows.prefix;
+  if (middle == 0) return rows;
+  const T* const* target = p.sources + p.range(last).begin + rows.prefix;
+  std::int64_t skipped[kRows] = {};
+  for (int row = 0; row < kRows - 1; ++row) {
+    const auto* begin = p.sources + p.range(first + row).begin + rows.prefix;
+    const auto* end = begin + std::min(kMostSkipped, p.range(first + row).count - rows.prefix);
+    skipped[row] = std::find(begin, end, *target) - begin;
+    middle = count_equal_sources(p, last, rows.prefix, first + row, rows.prefix + skipped[row], middle);
   }
-  return shared;
+  if (middle == 0) return rows;
+  rows.middle = middle;
+  std::copy_n(skipped, kRows, rows.skipped);
+  return rows;
+}
+
+/// Returns whether computing the rows of a group together takes less time than computing each alone.
+template <int kRows, typename T>
+bool is_worth_grouping(const NodeAttention<T>& p, const RowGroup<kRows>& rows) {
+  bool has_equal_counts = true;
+  std::int64_t most = 0;
+  for (int row = 0; row < kRows; ++row) {
+    const std::int64_t count = p.range(rows.first + row).count;
+    if (count == 0) return false;
+    has_equal_counts = has_equal_counts && count == p.range(rows.first).count;
+    most = std::max(most, count);
+  }
+  return has_equal_counts || 2 * (rows.prefix + rows.middle) >= most;
 }
 
 template <int kHeadVectors, typename T>
 void attend(const NodeAttention<T>& p, std::int64_t row_begin, std::int64_t row_end) {
-  constexpr int kRows = kRowsTogether;
+  constexpr int kRows = 4;  // 4 rows of 4 sums take 16 of 32 registers
   const HeadLanes<kHeadVectors> lanes(p);
   for (std::int64_t row = row_begin; row < row_end;) {
-    const std::int64_t count = p.range(row).count;
-    const std::int64_t last = row + kRows - 1;
-    if (last < row_end && have_equal_counts(p, row, last)) {
-      RowGroup rows = {row, count, count_shared_sources(p, row, last)};
-      for (int i = 0; i < kRows; ++i) rows.begin[i] = p.range(row + i).begin;
-      attend_row_group<kRows>(p, lanes, rows);
-      row += kRows;
-    } else {
-      attend_row_group<1>(p, lanes, {row, count, count, {p.range(row).begin}});
-      ++row;
+    if (row + kRows <= row_end) {
+      const RowGroup<kRows> rows = find_shared_sources<kRows>(p, row);
+      if (is_worth_grouping(p, rows)) {
+        attend_row_group(p, lanes, rows);
+        row += kRows;
+        continue;
+      }
     }
+    attend_row_group(p, lanes, RowGroup<1>{.first = row, .prefix = p.range(row).count});
+    ++row;
   }
 }
 

@@ -21,7 +21,7 @@ using AnyGpuWeights = std::variant<GpuWeights<float>, GpuWeights<BFloat16>>;
 
 void check_kernels(const TransformerOptions& options, RuntimePrecision precision) {
   check(options.kind == ModelKind::kTransformer,
-        "GpuModel: model.kind is universal, needs transformer; translate on the CPU");
+        "GpuModel: model.kind is {}, needs transformer; run the model on the CPU", enum_name(options.kind));
   check(options.score == ScoreKind::kDot, "GpuModel: model.score is additive, needs dot; translate on the CPU");
   check(options.num_key_value_heads() == options.heads,
         "GpuModel: model.key_value_heads is {}, needs 0; translate on the CPU", options.key_value_heads);

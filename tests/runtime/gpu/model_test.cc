@@ -237,7 +237,7 @@ TEST(GpuModel, RefusesModelsForWhichThereAreNoKernels) {
   EXPECT_EQ(refusal(options), "GpuModel: model.feed_forward_gate is true, needs false; translate on the CPU");
   options = options_for_gpus();
   options.kind = ModelKind::kUniversal;
-  EXPECT_EQ(refusal(options), "GpuModel: model.kind is universal, needs transformer; translate on the CPU");
+  EXPECT_EQ(refusal(options), "GpuModel: model.kind is universal, needs transformer; run the model on the CPU");
   EXPECT_EQ(refusal(small_options(TransformerPreset::kTutorial)),
             "GpuModel: heads have 4 dimensions, needs a multiple of 8 up to 128; translate on the CPU");
   EXPECT_EQ(refusal(options_for_gpus(), RuntimePrecision::kInt8), "GpuModel: precision is int8, needs fp32 or bf16");
