@@ -4,6 +4,8 @@ from collections.abc import Iterable, Iterator
 from os import PathLike
 from typing import Any, Literal, overload
 
+from ._generation import Generation
+
 __version__: str
 
 class Error(ValueError): ...
@@ -96,6 +98,7 @@ class Translator:
     temperature: sampling: divisor of log-probabilities; below 1 favours likely tokens
     top_k: sampling: number of most likely tokens to draw from; 0: all tokens
     top_p: sampling: draw from the most likely tokens that together have this probability; 1: all tokens
+    min_p: sampling: draw from the tokens that are at least min_p times as likely as the likeliest; 0: all tokens
     seed: sampling: seed of the random numbers
     early_stop: end the search of a sentence as soon as its result is certain; results do not change
     force_end: outputs at the limit of their length end with the end token; if false, the last token of such an output may be any token; with rules=huggingface, the probability of this end token does not count
@@ -140,6 +143,7 @@ class Translator:
         temperature: float = ...,
         top_k: int = ...,
         top_p: float = ...,
+        min_p: float = ...,
         seed: int = ...,
         early_stop: bool = ...,
         force_end: bool = ...,
@@ -220,6 +224,95 @@ class Translator:
         output_language: str | None = None,
     ) -> list[str]: ...
 
+class GenerationStream(Iterator[str]):
+    """An iterator over the parts of a continuation, from Generator.stream."""
+
+    def __iter__(self) -> GenerationStream: ...
+    def __next__(self) -> str: ...
+    @property
+    def finish_reason(self) -> str | None: ...
+    def close(self) -> None: ...
+
+class Generator:
+    """Writes texts with a language model: a run or model directory. Threads may use a generator at the same time.
+
+    precision: number format of matrix products
+    batch: most continuations that are computed at a time
+    threads: threads that compute; 0: OMP_NUM_THREADS, or the number of available cores
+    """
+
+    def __init__(
+        self,
+        model: str | PathLike[str],
+        *,
+        precision: Literal["fp32", "bf16", "int8"] = ...,
+        batch: int = ...,
+        threads: int = ...,
+    ) -> None: ...
+    @property
+    def options(self) -> dict[str, Any]: ...
+    @overload
+    def generate(  # type: ignore[overload-overlap]
+        self,
+        prompts: str,
+        *,
+        max_tokens: int = ...,
+        temperature: float = ...,
+        top_k: int = ...,
+        top_p: float = ...,
+        min_p: float = ...,
+        repetition_penalty: float = ...,
+        samples: int = ...,
+        seed: int = ...,
+        stop: str | Iterable[str] = ...,
+        ignore_end: bool = ...,
+    ) -> Generation:
+        """Continues a prompt, or each prompt of an iterable.
+
+        max_tokens: most tokens of a continuation
+        temperature: divisor of log-probabilities; below 1 favours likely tokens; 0: always the likeliest token
+        top_k: number of most likely tokens to draw from; 0: all tokens
+        top_p: draw from the most likely tokens that together have this probability; 1: all tokens
+        min_p: draw from the tokens that are at least min_p times as likely as the likeliest; 0: all tokens
+        repetition_penalty: factor of the log-probability of tokens that the prompt or the continuation contains; 1: no penalty
+        samples: number of continuations, which share the computation of the prompt
+        seed: seed of the random numbers: the same seed gives the same text
+        stop: strings that end a continuation, which does not contain them
+        ignore_end: never draw the end token, so that a continuation has max_tokens tokens
+        """
+
+    @overload
+    def generate(
+        self,
+        prompts: Iterable[str],
+        *,
+        max_tokens: int = ...,
+        temperature: float = ...,
+        top_k: int = ...,
+        top_p: float = ...,
+        min_p: float = ...,
+        repetition_penalty: float = ...,
+        samples: int = ...,
+        seed: int = ...,
+        stop: str | Iterable[str] = ...,
+        ignore_end: bool = ...,
+    ) -> list[Generation]: ...
+    def stream(
+        self,
+        prompt: str,
+        *,
+        max_tokens: int = ...,
+        temperature: float = ...,
+        top_k: int = ...,
+        top_p: float = ...,
+        min_p: float = ...,
+        repetition_penalty: float = ...,
+        samples: int = ...,
+        seed: int = ...,
+        stop: str | Iterable[str] = ...,
+        ignore_end: bool = ...,
+    ) -> GenerationStream: ...
+
 class BleuScore:
     """BLEU of a corpus, with the numbers of sacreBLEU."""
 
@@ -276,3 +369,5 @@ def export_model(
 ) -> list[str]: ...
 def _set_models_folder(path: str) -> None: ...
 def _option_fields() -> list[tuple[str, str, str]]: ...
+def _generator_fields() -> list[tuple[str, str, str]]: ...
+def _generate_fields() -> list[tuple[str, str, str]]: ...

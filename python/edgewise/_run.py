@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from ._edgewise import Error, Translator
+from ._edgewise import Error, Generator, Translator
 from ._full_program import find_program, run_to_end
 
 if TYPE_CHECKING:
@@ -51,6 +51,10 @@ class Run:
     def translator(self, **options: Any) -> Translator:
         """Opens the best model; the options are those of Translator."""
         return Translator(self.best_model, **options)
+
+    def generator(self, **options: Any) -> Generator:
+        """Opens the best model, which must be a language model; the options are those of Generator."""
+        return Generator(self.best_model, **options)
 
     def metrics(self) -> dict[str, list[Any]]:
         """Returns the metrics as columns of equal lengths: a row for each step that has metrics, in the order of the

@@ -13,6 +13,7 @@ void bind_errors(nb::module_& module);
 void bind_results(nb::module_& module);
 void bind_streams(nb::module_& module);
 void bind_translator(nb::module_& module);
+void bind_generator(nb::module_& module);
 void bind_scores(nb::module_& module);
 void bind_models(nb::module_& module);
 

@@ -37,6 +37,7 @@ bool is_optional(const Field& field) { return without_optional(field).value.inde
 
 std::string needs_of(const Field& field) {
   if (std::holds_alternative<bool*>(field.value)) return "True or False";
+  if (std::holds_alternative<std::vector<std::string>*>(field.value)) return "a str or an iterable of str";
   return requirement_text(without_optional(field)) + (is_optional(field) ? ", or None" : "");
 }
 
@@ -83,6 +84,7 @@ class SetValue {
     if (found == to.names.end()) fail_range();
     to.set(static_cast<std::size_t>(found - to.names.begin()));
   }
+  void operator()(std::vector<std::string>* to) const { *to = read_texts(value_, caller_, field_.name).texts; }
   template <class Element>
   void operator()(const std::vector<Element>*) const {
     fail_list();
@@ -130,6 +132,7 @@ struct GetValue {
   nb::object operator()(const std::optional<Value>* value) const {
     return *value ? (*this)(&**value) : nb::none();
   }
+  nb::object operator()(const std::vector<std::string>* value) const { return make_text_list(*value); }
   template <class Element>
   nb::object operator()(const std::vector<Element>*) const {
     fail("option_value: the option has several values, needs one");
@@ -150,6 +153,7 @@ struct Annotation {
   std::string operator()(const EnumValue& value) const {
     return fmt::format("Literal[\"{}\"]", fmt::join(value.names, "\", \""));
   }
+  std::string operator()(const std::vector<std::string>*) const { return "str | Iterable[str]"; }
   template <class Element>
   std::string operator()(const std::vector<Element>*) const {
     fail("annotation_of: the option has several values, needs one");
@@ -157,7 +161,8 @@ struct Annotation {
   std::string operator()(const Section&) const { fail("annotation_of: the option is a section, needs a value"); }
 };
 
-const Field& find_field(std::span<const Field> fields, const std::string& name, std::string_view caller) {
+const Field& find_field(std::span<const Field> fields, const std::string& name, std::string_view caller,
+                        std::string_view helper) {
   std::vector<std::string> names;
   for (const Field& field : fields) {
     if (field.name == name) return field;
@@ -165,15 +170,17 @@ const Field& find_field(std::span<const Field> fields, const std::string& name, 
   }
   const auto nearest = nearest_name(name, names);
   const std::string advice =
-      nearest ? fmt::format("did you mean {}?", *nearest) : fmt::format("help(edgewise.{}) lists the options", caller);
+      nearest ? fmt::format("did you mean {}?", *nearest) : fmt::format("help(edgewise.{}) lists the options", helper);
   throw nb::type_error(fmt::format("{}: {} is unknown; {}", caller, name, advice).c_str());
 }
 
 }  // namespace
 
-void set_options(std::span<const Field> fields, const nb::kwargs& keywords, std::string_view caller) {
+void set_options(std::span<const Field> fields, const nb::kwargs& keywords, std::string_view caller,
+                 std::string_view helper) {
   for (const auto& [key, value] : keywords) {
-    const Field& field = find_field(fields, read_text(key, caller, "a keyword"), caller);
+    const std::string name = read_text(key, caller, "a keyword");
+    const Field& field = find_field(fields, name, caller, helper.empty() ? caller : helper);
     std::visit(SetValue(field, value, caller), field.value);
   }
 }

@@ -16,8 +16,10 @@ namespace edgewise::python {
 namespace nb = nanobind;
 
 /// Sets each field whose name is a keyword. Throws TypeError for a keyword that is no field and for a value of a wrong
-/// type, and Error for a number out of range and an unknown name. None is an optional without a value.
-void set_options(std::span<const Field> fields, const nb::kwargs& keywords, std::string_view caller);
+/// type, and Error for a number out of range and an unknown name. None is an optional without a value. `helper` is what
+/// lists the options in the package; by default the caller.
+void set_options(std::span<const Field> fields, const nb::kwargs& keywords, std::string_view caller,
+                 std::string_view helper = {});
 
 /// Returns the value of a field.
 nb::object option_value(const Field& field);

@@ -17,6 +17,7 @@ NB_MODULE(_edgewise, module) {
   bind_results(module);
   bind_streams(module);
   bind_translator(module);
+  bind_generator(module);
   bind_scores(module);
   bind_models(module);
 }

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace edgewise::python {
@@ -14,7 +15,8 @@ namespace {
 namespace nb = nanobind;
 
 struct RunningService {
-  std::weak_ptr<TranslationService> service;
+  std::weak_ptr<void> service;
+  std::function<void()> stop;
   pid_t process;  // a forked process has no threads of its parent's services
 };
 
@@ -28,17 +30,17 @@ std::atomic<bool> is_ending = false;
 void stop_services() {
   is_ending = true;
   for (const RunningService& running : running_services()) {
-    const std::shared_ptr<TranslationService> service = running.service.lock();
-    if (service && running.process == getpid()) service->stop();
+    const std::shared_ptr<void> service = running.service.lock();
+    if (service && running.process == getpid()) running.stop();
   }
 }
 
 }  // namespace
 
-void stop_at_end(const std::shared_ptr<TranslationService>& service) {
+void stop_at_end(std::weak_ptr<void> service, std::function<void()> stop) {
   std::vector<RunningService>& services = running_services();
   std::erase_if(services, [](const RunningService& running) { return running.service.expired(); });
-  services.push_back({service, getpid()});
+  services.push_back({std::move(service), std::move(stop), getpid()});
 }
 
 bool is_process_ending() { return is_ending; }

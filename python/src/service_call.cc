@@ -16,23 +16,12 @@ namespace {
 /// does not hold up the others.
 constexpr std::int64_t kMostSentences = 1024;
 
-/// Returns the name of a client. Each call is one, so that all calls take turns.
+}  // namespace
+
 std::string new_client() {
   static std::atomic<std::int64_t> next = 0;
   return std::to_string(next++);
 }
-
-/// Calls `fn`. The end of the process cancels the calls of all threads: a daemon thread then waits for it.
-template <class Fn>
-auto until_process_end(Fn fn) {
-  try {
-    return fn();
-  } catch (const StopException&) {
-    wait_for_process_end();
-  }
-}
-
-}  // namespace
 
 ServiceCall::ServiceCall(std::shared_ptr<TranslationService> service, const ResultOptions& options)
     : service_(std::move(service)),

@@ -4,12 +4,16 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "edgewise/translate/translation_service.h"
 #include "signals.h"
 
 namespace edgewise::python {
+
+/// Returns the name of a client. Each call is one, so that all calls take turns.
+std::string new_client();
 
 /// Selects what translations of a call contain.
 struct ResultOptions {

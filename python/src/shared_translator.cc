@@ -2,7 +2,6 @@
 #include "shared_translator.h"
 
 #include <nanobind/nanobind.h>
-#include <unistd.h>
 
 #include <optional>
 #include <utility>
@@ -14,23 +13,14 @@
 namespace edgewise::python {
 
 SharedTranslator::SharedTranslator(LoadedModels models, TranslatorOptions options)
-    : models_(std::move(models)), options_(std::move(options)), services_(new Services{getpid()}) {
+    : models_(std::move(models)), options_(std::move(options)) {
   if (!options_.languages.input.empty()) models_.codec.languages.input = options_.languages.input;
   if (!options_.languages.output.empty()) models_.codec.languages.output = options_.languages.output;
   service(Alignments::kNone);
 }
 
-SharedTranslator::~SharedTranslator() {
-  // The threads of the services of a parent process do not exist here, and nothing can join them.
-  if (services_->process != getpid()) static_cast<void>(services_.release());
-}
-
 std::shared_ptr<TranslationService> SharedTranslator::service(Alignments alignments) {
-  if (services_->process != getpid()) {
-    static_cast<void>(services_.release());
-    services_.reset(new Services{getpid()});
-  }
-  std::shared_ptr<TranslationService>& service = services_->by_alignments[static_cast<std::size_t>(alignments)];
+  std::shared_ptr<TranslationService>& service = services_.get()[static_cast<std::size_t>(alignments)];
   if (!service) {
     const NumThreadsScope threads(default_num_threads());
     TranslatorOptions options = options_;

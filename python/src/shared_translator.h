@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <sys/types.h>
-
 #include <array>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "edgewise/translate/translation_service.h"
+#include "of_process.h"
 
 namespace edgewise::python {
 
@@ -21,9 +20,6 @@ class SharedTranslator {
  public:
   /// Starts the service without alignments. Throws Error as the constructors of Translator do.
   SharedTranslator(LoadedModels models, TranslatorOptions options);
-  SharedTranslator(const SharedTranslator&) = delete;
-  SharedTranslator& operator=(const SharedTranslator&) = delete;
-  ~SharedTranslator();
 
   /// Returns a service of this process, and starts it if this is the first request. Call it with the GIL, so that one
   /// thread at a time does.
@@ -36,14 +32,9 @@ class SharedTranslator {
   const PairLanguages& languages() const { return models_.codec.languages; }
 
  private:
-  struct Services {
-    pid_t process;
-    std::array<std::shared_ptr<TranslationService>, 2> by_alignments = {};
-  };
-
   LoadedModels models_;
   TranslatorOptions options_;
-  std::unique_ptr<Services> services_;
+  OfProcess<std::array<std::shared_ptr<TranslationService>, 2>> services_;  // by Alignments
 };
 
 /// Loads models and packs them, which Ctrl-C can end. Search options are those of the first model's config, changed by

@@ -45,6 +45,31 @@ warmup = 20
 """
 
 
+# A language model that trains in a second; its characters are those of TINY_TEXT.
+TINY_LANGUAGE_CONFIG = """
+[data]
+train = ["text"]
+valid = ["text"]
+
+[batch]
+length = 16
+tokens = 64
+
+[model]
+kind = "language_model"
+decoder_layers = 1
+size = 16
+heads = 2
+feed_forward = 16
+
+[train]
+epochs = 0
+steps = 20
+validate_every = 10
+"""
+TINY_TEXT = "a b\nc é d\n" * 20
+
+
 os.environ.setdefault("EDGEWISE_PROGRAM", str(SOURCE / "build/edgewise"))
 # The threads of several trainings at a time would wait for each other busily.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
@@ -122,6 +147,21 @@ def model(tmp_path_factory):
 @pytest.fixture(scope="session")
 def translator(model):
     return edgewise.Translator(model)
+
+
+@pytest.fixture(scope="session")
+def language_model(tmp_path_factory):
+    """The directory of a trained tiny language model."""
+    folder = tmp_path_factory.mktemp("language")
+    (folder / "text").write_text(TINY_TEXT)
+    (folder / "language.toml").write_text(TINY_LANGUAGE_CONFIG)
+    run_program("train", folder / "language.toml", "--out", folder / "run")
+    return folder / "run/best"
+
+
+@pytest.fixture(scope="session")
+def generator(language_model):
+    return edgewise.Generator(language_model)
 
 
 @pytest.fixture(scope="session")

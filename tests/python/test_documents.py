@@ -6,14 +6,16 @@ import re
 import pytest
 from conftest import SOURCE, TINY_CONFIG, sentences
 
-DOCUMENTS = ["docs/python.md", "python/README.md", "python/models/README.md", "python/train/README.md", "README.md"]
+DOCUMENTS = ["docs/python.md", "docs/generating.md", "python/README.md", "python/models/README.md",
+             "python/train/README.md", "README.md"]
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
-def test_the_examples_run(document, model, foreign_model, tmp_path, monkeypatch, capsys):
+def test_the_examples_run(document, model, language_model, foreign_model, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "runs").mkdir()
     (tmp_path / "runs/demo").symlink_to(model.parent)
+    (tmp_path / "runs/shakespeare").symlink_to(language_model)
     (tmp_path / "model").symlink_to(model)
     (tmp_path / "opus-mt-en-de").symlink_to(foreign_model)
     (tmp_path / "copy.toml").write_text(TINY_CONFIG)
