@@ -15,6 +15,7 @@
 #include "edgewise/base/files/manifest.h"
 #include "edgewise/base/files/safetensors.h"
 #include "edgewise/base/utf8.h"
+#include "edgewise/models/model_costs.h"
 #include "edgewise/nn/serialize.h"
 #include "edgewise/pictures/sentence_steps.h"
 #include "edgewise/text/corpus/line_reader.h"
@@ -44,6 +45,26 @@ std::string describe_vocabulary(const Vocabulary& vocabulary) {
                      languages > 0 ? fmt::format(", {} languages", languages) : "");
 }
 
+/// Prints which tokens the layers of a model with patterns attend to, and what this costs. Each line begins with
+/// `prefix`.
+void print_patterns(const TransformerOptions& options, std::string_view prefix) {
+  const std::vector<std::int64_t> lengths = {64, 512, 4096};
+  std::vector<std::vector<PatternCost>> costs;
+  for (const std::int64_t length : lengths) costs.push_back(pattern_costs(options, length));
+  for (std::size_t i = 0; i < costs.front().size(); ++i) {
+    std::vector<std::string> edges;
+    std::vector<std::string> shares;
+    for (const std::vector<PatternCost>& of_length : costs) {
+      edges.push_back(fmt::format("{:.1f}", of_length[i].edges_per_token));
+      shares.push_back(fmt::format("{:.2g}", of_length[i].share));
+    }
+    const PatternCost& cost = costs.front()[i];
+    print_output("{}{} layers {}: {}; in documents of {} tokens {} edges a token, {} multiply-adds a weight\n", prefix,
+                 cost.direction == Direction::kBoth ? "encoder" : "decoder", fmt::join(cost.layers, ", "), cost.terms,
+                 fmt::join(lengths, ", "), fmt::join(edges, ", "), fmt::join(shares, ", "));
+  }
+}
+
 void print_model(const fs::path& path) {
   const ListedDirectory files(find_model(path, "inspect"), "inspect");
   files.verify();
@@ -55,6 +76,7 @@ void print_model(const fs::path& path) {
   print_output("model       {}, {}{} layers, size {}, {} heads, feed-forward {}, preset {}\n", model_name(options.kind),
                has_sides ? fmt::format("{} + ", options.encoder_layers) : "", options.decoder_layers, options.size,
                options.heads, options.feed_forward, enum_name(options.preset));
+  print_patterns(options, "relation    ");
   print_output("parameters  {}\n", count_parameters(model.model->parameters()));
   if (!has_sides) return print_output("vocabulary  {}\n", describe_vocabulary(*model.vocabularies.output));
   print_output("input       {}\n", describe_vocabulary(*model.vocabularies.input));
@@ -137,7 +159,9 @@ void run_inspect(const std::string& path) {
   } else if (path.ends_with(".safetensors")) {
     print_tensors(SafetensorsFile::open(path));
   } else if (path.ends_with(".toml")) {
-    print_output("{}", to_toml(read_experiment(path), TomlComments::kHelp));
+    const Experiment experiment = read_experiment(path);
+    print_output("{}", to_toml(experiment, TomlComments::kHelp));
+    print_patterns(experiment.model, "# ");
   } else {
     fail("inspect: {} is of no known kind, needs a run, a model, a .safetensors or a .toml file", path);
   }

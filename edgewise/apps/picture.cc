@@ -117,6 +117,7 @@ struct GraphCommand {
   std::vector<std::string> lengths = {"9:10"};
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;
+  PatternPictureOptions pattern;
   std::string model;
   std::string sentence;
   BeamTreeOptions beam;
@@ -148,9 +149,12 @@ void add_graph(CLI::App& picture) {
   const auto command = std::make_shared<GraphCommand>();
   const auto add = [&](const char* name, const char* help, DrawGraph draw) {
     CLI::App* kind = graphs->add_subcommand(name, help);
-    add_picture_output(
-        *kind, kGraphCaller,
-        {.draw = [command, draw] { return draw(*command); }, .inputs = [command] { return Paths{command->model}; }});
+    add_picture_output(*kind, kGraphCaller,
+                       {.draw = [command, draw] { return draw(*command); },
+                        .inputs =
+                            [command] {
+                              return Paths{command->model, command->pattern.config};
+                            }});
     return kind;
   };
   const auto add_relation = [&](const char* name, const char* help, DrawGraph draw) {
@@ -204,6 +208,21 @@ void add_graph(CLI::App& picture) {
   add_number(*random, "--in-degree", &command->in_degree, "the number of edges into a node; default 3",
              at_least(0).at_most(1000));
   add_number(*random, "--seed", &command->seed, "the seed of the random sources; default 1", Range());
+
+  CLI::App* pattern = add("pattern", "a node attends as a layer with a pattern of model.relation",
+                          [](const GraphCommand& graph) { return picture_graph(pattern_drawing(graph.pattern)); });
+  auto* terms = pattern->add_option("terms", command->pattern.terms,
+                                    "the terms of the pattern, each in quotes: \"window 8\" \"sinks 2\"");
+  auto* config = add_path(*pattern, "--config", command->pattern.config,
+                          "instead of terms: a config, whose model.relation is drawn")
+                     ->excludes(terms);
+  add_number(*pattern, "--layer", &command->pattern.layer, "the layer of --config, from 0; default 0",
+             at_least(0).at_most(999))
+      ->needs(config);
+  pattern->add_flag("--encoder", command->pattern.is_encoder,
+                    "draw the pattern of an encoder, with edges from later nodes; of --config: model.encoder_relation");
+  add_number(*pattern, "--nodes", &command->pattern.nodes, "the number of nodes; default 12",
+             at_least(1).at_most(kMaxNodes));
 
   CLI::App* pairs = add("pairs", "a batch of sentence pairs: inputs above, outputs below", picture_pairs);
   pairs->add_option("--lengths", command->lengths,

@@ -6,7 +6,7 @@
 namespace edgewise {
 
 LanguageModel::LanguageModel(const TransformerOptions& options, std::uint64_t seed)
-    : options_(check_options(options, "LanguageModel")) {
+    : options_(check_options(options, "LanguageModel")), decoder_patterns_(options.decoder_patterns()) {
   RandomStream random(seed);
   vocabulary_ = VocabularyLayers(options, seed, random);
   decoder_ = Encoder(options, options.decoder_layers, /*is_causal=*/true, random);
@@ -27,8 +27,8 @@ at::Tensor LanguageModel::embed(std::span<const std::int64_t> tokens, std::span<
 
 at::Tensor LanguageModel::decode(const Batch& batch, Pass& pass) const {
   check(batch.input_tokens.empty(), "LanguageModel: batch has {} input tokens, needs none", batch.input_tokens.size());
-  return decoder_(batch.graph.relation(kDecoderDecoder), embed(batch.output_tokens, batch.output_positions, pass), pass,
-                  batch.output_positions);
+  const LayerRelations relations(decoder_patterns_, batch.graph.relation(kDecoderDecoder), batch.output_lengths);
+  return decoder_(relations, embed(batch.output_tokens, batch.output_positions, pass), pass, batch.output_positions);
 }
 
 at::Tensor LanguageModel::compute_logits(const at::Tensor& state_DM) const {

@@ -19,7 +19,8 @@ namespace edgewise {
 
 /// A language model: the decoder of a Transformer without cross-attention (Liu et al. 2018, "Generating Wikipedia by
 /// Summarizing Long Sequences", section 4.2.2). A batch has decoder nodes only; its relation `dd` may have any form,
-/// and should have no edge from a later token to an earlier one. Copies share their parameters.
+/// and should have no edge from a later token to an earlier one. A layer with a pattern (TransformerOptions::relation)
+/// has the relation of the pattern over the documents of the batch instead. Copies share their parameters.
 class LanguageModel {
  public:
   /// Parameters are fp32 leaves, a function of options and seed. Throws Error for options that do not fit together.
@@ -48,6 +49,7 @@ class LanguageModel {
 
  private:
   TransformerOptions options_;
+  RelationPatterns decoder_patterns_;
   VocabularyLayers vocabulary_;
   SidePositions positions_;
   Encoder decoder_;

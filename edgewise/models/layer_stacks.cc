@@ -67,12 +67,12 @@ Columns LayerStack<Layer>::position_columns(std::span<const std::int64_t> node_p
 template struct LayerStack<EncoderLayer>;
 template struct LayerStack<DecoderLayer>;
 
-at::Tensor Encoder::operator()(const Relation& encoder_encoder, const at::Tensor& x_SM, Pass& pass,
+at::Tensor Encoder::operator()(const LayerRelations& encoder_encoder, const at::Tensor& x_SM, Pass& pass,
                                std::span<const std::int64_t> node_positions) const {
   const SelfPositions self_positions = positions.of_nodes(node_positions, x_SM.options());
   NodeState state = layers.front().begin(x_SM, pass);
   for (std::size_t i = 0; i < layers.size(); ++i) {
-    state = layers[i](SelfEdges(encoder_encoder, self_positions), state, norm_after(*this, i), pass);
+    state = layers[i](SelfEdges(encoder_encoder.of_layer(i), self_positions), state, norm_after(*this, i), pass);
   }
   return state.input_TM;
 }
@@ -91,13 +91,13 @@ NodeFunction Encoder::post_func(std::int64_t layer, Pass& pass) const {
   return finish(*this, layer_at(*this, layer), pass);
 }
 
-at::Tensor Decoder::operator()(const Relation& decoder_decoder, const Relation& encoder_decoder, const at::Tensor& x_DM,
-                               const at::Tensor& encoded_SM, Pass& pass,
+at::Tensor Decoder::operator()(const LayerRelations& decoder_decoder, const Relation& encoder_decoder,
+                               const at::Tensor& x_DM, const at::Tensor& encoded_SM, Pass& pass,
                                std::span<const std::int64_t> node_positions) const {
   const SelfPositions self_positions = positions.of_nodes(node_positions, x_DM.options());
-  const SelfEdges self_edges(decoder_decoder, self_positions);
   NodeState state = layers.front().begin(x_DM, pass);
   for (std::size_t i = 0; i < layers.size(); ++i) {
+    const SelfEdges self_edges(decoder_decoder.of_layer(i), self_positions);
     state = layers[i](self_edges, encoder_decoder, state, encoded_SM, norm_after(*this, i), pass);
   }
   return state.input_TM;

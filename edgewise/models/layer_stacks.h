@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "edgewise/message/message_graph.h"
+#include "edgewise/models/layer_relations.h"
 #include "edgewise/nn/message_attention.h"
 #include "edgewise/nn/relative_positions.h"
 #include "edgewise/nn/transformer_layers.h"
@@ -80,7 +81,7 @@ struct Encoder : LayerStack<EncoderLayer> {
 
   /// Maps initial states [S, M] to encoded states [S, M]. `node_positions`, [S], are read with relative positions
   /// alone.
-  at::Tensor operator()(const Relation& encoder_encoder, const at::Tensor& x_SM, Pass& pass,
+  at::Tensor operator()(const LayerRelations& encoder_encoder, const at::Tensor& x_SM, Pass& pass,
                         std::span<const std::int64_t> node_positions = {}) const;
 
   /// Computes "q", "k" and "v" from "x".
@@ -100,7 +101,7 @@ struct Decoder : LayerStack<DecoderLayer> {
       : LayerStack(options, options.decoder_layers, /*is_causal=*/true, random) {}
 
   /// Maps initial states [D, M] to final states [D, M]. `node_positions`, [D], are read with relative positions alone.
-  at::Tensor operator()(const Relation& decoder_decoder, const Relation& encoder_decoder, const at::Tensor& x_DM,
+  at::Tensor operator()(const LayerRelations& decoder_decoder, const Relation& encoder_decoder, const at::Tensor& x_DM,
                         const at::Tensor& encoded_SM, Pass& pass,
                         std::span<const std::int64_t> node_positions = {}) const;
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "edgewise/options/relation_patterns.h"
+
 namespace edgewise {
 namespace {
 
@@ -66,21 +68,31 @@ std::int64_t count_steps(const TransformerOptions& options, std::int64_t layers,
   return options.kind == ModelKind::kUniversal && is_adaptive ? 1 : layers;
 }
 
-/// Layers, or steps of the layer, that each token of a side passes through.
+/// Returns whether the edges of a side's self-attention are known without its documents: those of the term `all`.
+bool has_edges(const StringLists& relation, std::string_view all) {
+  return relation.size() == 1 && relation.front().size() == 1 && relation.front().front() == all;
+}
+
+/// Layers, or steps of the layer, that each token of a side passes through. The edges of a side with patterns, which
+/// may be few, do not count.
 struct Depths {
   explicit Depths(const TransformerOptions& model)
       : encoder(static_cast<double>(
             count_steps(model, model.num_encoder_layers(), encoder_adapts(model.universal.adaptive)))),
         decoder(
-            static_cast<double>(count_steps(model, model.decoder_layers, decoder_adapts(model.universal.adaptive)))) {}
+            static_cast<double>(count_steps(model, model.decoder_layers, decoder_adapts(model.universal.adaptive)))),
+        encoder_self(has_edges(model.encoder_relation, "complete") ? encoder : 0),
+        decoder_self(has_edges(model.relation, "causal") ? decoder : 0) {}
 
   /// Counts the edges of all layers.
   double edges(const BatchTokens& batch) const {
-    return encoder * batch.encoder_edges + decoder * (batch.cross_edges + batch.decoder_edges);
+    return encoder_self * batch.encoder_edges + decoder * batch.cross_edges + decoder_self * batch.decoder_edges;
   }
 
   double encoder;
   double decoder;
+  double encoder_self;
+  double decoder_self;
 };
 
 constexpr double kFloatBytes = 4;
@@ -109,8 +121,23 @@ constexpr double kFlopsPerWeight = 6;
 // of attention.
 constexpr double kFlopsPerComponent = 12;
 
-double num_edges(const Batch& batch, std::string_view relation) {
-  return static_cast<double>(batch.graph.relation(relation).num_edges());
+/// Counts the edges of self-attention in all layers of a side. `relation` is that of layers without a pattern.
+double count_self_edges(const RelationPatterns& patterns, std::int64_t layers, const Relation& relation,
+                        std::span<const std::int64_t> lengths) {
+  double edges = 0;
+  const auto period = static_cast<std::int64_t>(patterns.size());
+  for (std::int64_t first = 0; first < std::min(period, layers); ++first) {
+    const auto layer = static_cast<std::size_t>(first);
+    EdgeIndex edges_of_layer = patterns.is_default(layer) ? relation.num_edges() : 0;
+    if (!patterns.is_default(layer)) {
+      for (const std::int64_t length : lengths) {
+        edges_of_layer += count_edges(patterns.of_layer(layer), patterns.direction(), length);
+      }
+    }
+    const std::int64_t layers_like_it = (layers - first + period - 1) / period;
+    edges += static_cast<double>(layers_like_it * edges_of_layer);
+  }
+  return edges;
 }
 
 }  // namespace
@@ -141,7 +168,8 @@ double training_memory(const TransformerOptions& model, const TrainOptions& trai
 
 double edge_memory(const TransformerOptions& model, const BatchTokens& batch) {
   if (model.score != ScoreKind::kAdditive) return 0;
-  const double edges = std::max({batch.encoder_edges, batch.cross_edges, batch.decoder_edges});
+  const double edges = std::max({has_edges(model.encoder_relation, "complete") ? batch.encoder_edges : 0,
+                                 batch.cross_edges, has_edges(model.relation, "causal") ? batch.decoder_edges : 0});
   return 3 * kFloatBytes * static_cast<double>(model.size) * edges;
 }
 
@@ -170,9 +198,38 @@ double training_flops(const TransformerOptions& options, const Batch& batch) {
   const double weights = inputs * (encoder_layers * per_encoder_node + decoder_layers * key_and_value) +
                          outputs * (decoder_layers * per_decoder_node + output_projection);
   const double attention_edges =
-      encoder_layers * num_edges(batch, kEncoderEncoder) +
-      decoder_layers * (num_edges(batch, kEncoderDecoder) + num_edges(batch, kDecoderDecoder));
+      count_self_edges(options.encoder_patterns(), options.num_encoder_layers(), batch.graph.relation(kEncoderEncoder),
+                       batch.input_lengths) +
+      count_self_edges(options.decoder_patterns(), options.decoder_layers, batch.graph.relation(kDecoderDecoder),
+                       batch.output_lengths) +
+      decoder_layers * static_cast<double>(batch.graph.relation(kEncoderDecoder).num_edges());
   return kFlopsPerWeight * weights + kFlopsPerComponent * attention_edges * size;
+}
+
+std::vector<PatternCost> pattern_costs(const TransformerOptions& options, std::int64_t length) {
+  std::vector<PatternCost> costs;
+  if (options.encoder_patterns().is_default() && options.decoder_patterns().is_default()) return costs;
+  const auto add_side = [&](const RelationPatterns& patterns, std::int64_t layers, std::int64_t weights) {
+    for (std::int64_t layer = 0; layer < layers; ++layer) {
+      const auto period = static_cast<std::int64_t>(patterns.size());
+      if (layer >= period) {
+        (costs.end() - std::min(period, layers) + layer % period)->layers.push_back(layer);
+        continue;
+      }
+      const RelationTerms& terms = patterns.of_layer(static_cast<std::size_t>(layer));
+      const auto edges = static_cast<double>(count_edges(terms, patterns.direction(), length));
+      const double per_token = edges / static_cast<double>(length);
+      const double multiply_adds = 2 * per_token * static_cast<double>(options.size);
+      costs.push_back({.direction = patterns.direction(),
+                       .terms = format_terms(terms),
+                       .layers = {layer},
+                       .edges_per_token = per_token,
+                       .share = multiply_adds / static_cast<double>(weights)});
+    }
+  };
+  add_side(options.encoder_patterns(), options.num_encoder_layers(), count_layer(options, 1));
+  add_side(options.decoder_patterns(), options.decoder_layers, count_layer(options, has_encoder(options.kind) ? 2 : 1));
+  return costs;
 }
 
 }  // namespace edgewise

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "edgewise/graph/batch.h"
 #include "edgewise/options/train_options.h"
@@ -24,7 +26,8 @@ struct TrainingProcess {
 /// Returns a lower bound for the bytes that training needs at once in a process: parameters and gradients; the
 /// process's part of both moments of Adam and of the averaged weights; in the process that saves, the copy of the whole
 /// state that is being saved, without gradients; and the activations that forward saves for backward of one batch. A
-/// side with adaptive computation counts as one step. Additive attention saves a vector for each edge.
+/// side with adaptive computation counts as one step. Additive attention saves a vector for each edge. The edges of
+/// self-attention with patterns do not count, here and in the functions that follow.
 double training_memory(const TransformerOptions& model, const TrainOptions& train, const BatchTokens& batch,
                        const TrainingProcess& process = {});
 
@@ -41,5 +44,18 @@ double attention_map_memory(const TransformerOptions& model, const BatchTokens& 
 /// projection), and 12 for each edge, head and component of a head. Recomputation in backward, norms, softmax, dropout
 /// and the optimiser do not count.
 double training_flops(const TransformerOptions& options, const Batch& batch);
+
+/// A pattern of a side's self-attention, and its cost for a document.
+struct PatternCost {
+  Direction direction = Direction::kCausal;  // kBoth: the encoder
+  std::string terms;
+  std::vector<std::int64_t> layers;  // from 0
+  double edges_per_token = 0;
+  double share = 0;  // multiply-adds of attention for each of the layer's weights, which multiply the token once each
+};
+
+/// Returns the cost of each pattern of a model for documents of `length` tokens, those of the encoder first; nothing
+/// for a model without patterns. O(edges).
+std::vector<PatternCost> pattern_costs(const TransformerOptions& options, std::int64_t length);
 
 }  // namespace edgewise

@@ -2,7 +2,9 @@
 #include "edgewise/models/transformer.h"
 
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/index_select.h>
 #include <ATen/ops/log_softmax.h>
+#include <ATen/ops/tensor.h>
 
 #include <cmath>
 
@@ -10,8 +12,26 @@
 #include "edgewise/nn/message_attention.h"
 
 namespace edgewise {
+namespace {
 
-Transformer::Transformer(const TransformerOptions& options, std::uint64_t seed) : options_(check_options(options)) {
+/// Returns for each layer the numbers of the edges of a relation of the graph that the layer's relation has, too.
+std::vector<at::Tensor> edges_of_layers(const MessageGraph& graph, std::string_view name,
+                                        const LayerRelations& relations, std::int64_t num_layers) {
+  const Relation& all = graph.graph().relation(name);
+  std::vector<at::Tensor> edges(static_cast<std::size_t>(num_layers), graph.edges(name));
+  for (std::size_t i = 0; i < edges.size(); ++i) {
+    const bool has_all = relations.of_layer(i) == all;
+    if (!has_all) edges[i] = edges[i].index_select(0, at::tensor(find_edges_of(relations.of_layer(i), all)));
+  }
+  return edges;
+}
+
+}  // namespace
+
+Transformer::Transformer(const TransformerOptions& options, std::uint64_t seed)
+    : options_(check_options(options)),
+      encoder_patterns_(options.encoder_patterns()),
+      decoder_patterns_(options.decoder_patterns()) {
   RandomStream random(seed);
   vocabulary_ = VocabularyLayers(options, seed, random);
   encoder_ = Encoder(options, random);
@@ -54,13 +74,21 @@ at::Tensor Transformer::log_probabilities(const at::Tensor& state_DM) const {
   return at::log_softmax(compute_logits(state_DM), -1);
 }
 
+LayerRelations Transformer::encoder_relations(const Batch& batch) const {
+  return {encoder_patterns_, batch.graph.relation(kEncoderEncoder), batch.input_lengths};
+}
+
+LayerRelations Transformer::decoder_relations(const Batch& batch) const {
+  return {decoder_patterns_, batch.graph.relation(kDecoderDecoder), batch.output_lengths};
+}
+
 at::Tensor Transformer::encode(const Batch& batch, Pass& pass) const {
-  return encoder_(batch.graph.relation(kEncoderEncoder), embed_input(batch.input_tokens, batch.input_positions, pass),
-                  pass, batch.input_positions);
+  return encoder_(encoder_relations(batch), embed_input(batch.input_tokens, batch.input_positions, pass), pass,
+                  batch.input_positions);
 }
 
 at::Tensor Transformer::decode(const Batch& batch, const at::Tensor& encoded_SM, Pass& pass) const {
-  return decoder_(batch.graph.relation(kDecoderDecoder), batch.graph.relation(kEncoderDecoder),
+  return decoder_(decoder_relations(batch), batch.graph.relation(kEncoderDecoder),
                   embed_output(batch.output_tokens, batch.output_positions, pass), encoded_SM, pass,
                   batch.output_positions);
 }
@@ -89,22 +117,24 @@ void Transformer::update_graph(MessageGraph& graph, const at::Tensor& edges, con
   });
 }
 
-void Transformer::encode_by_messages(MessageGraph& graph, Pass& pass) const {
+void Transformer::encode_by_messages(MessageGraph& graph, const Batch& batch, Pass& pass) const {
   const at::Tensor nodes = graph.nodes(kEncoder);
-  const at::Tensor edges = graph.edges(kEncoderEncoder);
+  const std::vector<at::Tensor> edges =
+      edges_of_layers(graph, kEncoderEncoder, encoder_relations(batch), options_.encoder_layers);
   for (std::int64_t i = 0; i < options_.encoder_layers; ++i) {
-    edgewise::update_graph(graph, edges, {{encoder_.pre_func(i), nodes}}, {{encoder_.post_func(i, pass), nodes}},
-                           encoder_.attention_func(i, pass));
+    edgewise::update_graph(graph, edges[static_cast<std::size_t>(i)], {{encoder_.pre_func(i), nodes}},
+                           {{encoder_.post_func(i, pass), nodes}}, encoder_.attention_func(i, pass));
   }
 }
 
-void Transformer::decode_by_messages(MessageGraph& graph, Pass& pass) const {
+void Transformer::decode_by_messages(MessageGraph& graph, const Batch& batch, Pass& pass) const {
   const at::Tensor encoder_nodes = graph.nodes(kEncoder);
   const at::Tensor nodes = graph.nodes(kDecoder);
-  const at::Tensor self_edges = graph.edges(kDecoderDecoder);
+  const std::vector<at::Tensor> self_edges =
+      edges_of_layers(graph, kDecoderDecoder, decoder_relations(batch), options_.decoder_layers);
   const at::Tensor cross_edges = graph.edges(kEncoderDecoder);
   for (std::int64_t i = 0; i < options_.decoder_layers; ++i) {
-    edgewise::update_graph(graph, self_edges, {{decoder_.pre_func(i), nodes}},
+    edgewise::update_graph(graph, self_edges[static_cast<std::size_t>(i)], {{decoder_.pre_func(i), nodes}},
                            {{decoder_.post_func(i, DecoderAttention::kSelf, pass), nodes}},
                            decoder_.attention_func(i, DecoderAttention::kSelf, pass));
 
@@ -124,10 +154,10 @@ at::Tensor Transformer::forward_by_messages(MessageGraph& graph, const Batch& ba
   };
   const at::Tensor input_SM = embed_input(batch.input_tokens, batch.input_positions, pass);
   set_columns(graph.nodes(kEncoder), input_SM, encoder_.position_columns(batch.input_positions, input_SM.options()));
-  encode_by_messages(graph, pass);
+  encode_by_messages(graph, batch, pass);
   const at::Tensor output_DM = embed_output(batch.output_tokens, batch.output_positions, pass);
   set_columns(graph.nodes(kDecoder), output_DM, decoder_.position_columns(batch.output_positions, output_DM.options()));
-  decode_by_messages(graph, pass);
+  decode_by_messages(graph, batch, pass);
   return compute_logits(frame.get("x", graph.nodes(kDecoder)));
 }
 

@@ -19,7 +19,8 @@
 namespace edgewise {
 
 /// The Transformer of "Attention Is All You Need" (Vaswani et al. 2017) on a graph of sentence pairs. The relations of
-/// a batch may have any form: complete, causal, windows, sparse. Copies share their parameters.
+/// a batch may have any form: complete, causal, windows, sparse. Self-attention of a layer with a pattern
+/// (TransformerOptions::relation) has the relation of the pattern instead. Copies share their parameters.
 class Transformer {
  public:
   /// Parameters are fp32 leaves, a function of options and seed. Throws Error for options that do not fit together.
@@ -37,6 +38,10 @@ class Transformer {
                           Pass& pass) const;
   at::Tensor compute_logits(const at::Tensor& state_DM) const;     // logits [D, C]
   at::Tensor log_probabilities(const at::Tensor& state_DM) const;  // log-probabilities of the next token, [D, C]
+
+  /// Return the relations of the self-attention of each side's layers.
+  LayerRelations encoder_relations(const Batch& batch) const;
+  LayerRelations decoder_relations(const Batch& batch) const;
 
   // --- Fused: for training and decoding.
   at::Tensor encode(const Batch& batch, Pass& pass) const;                                // [S, M]
@@ -71,10 +76,12 @@ class Transformer {
  private:
   at::Tensor embed(const Embedding& embedding, const SidePositions& side_positions,
                    std::span<const std::int64_t> tokens, std::span<const std::int64_t> positions, Pass& pass) const;
-  void encode_by_messages(MessageGraph& graph, Pass& pass) const;
-  void decode_by_messages(MessageGraph& graph, Pass& pass) const;
+  void encode_by_messages(MessageGraph& graph, const Batch& batch, Pass& pass) const;
+  void decode_by_messages(MessageGraph& graph, const Batch& batch, Pass& pass) const;
 
   TransformerOptions options_;
+  RelationPatterns encoder_patterns_;
+  RelationPatterns decoder_patterns_;
   VocabularyLayers vocabulary_;
   SidePositions input_positions_;
   SidePositions output_positions_;

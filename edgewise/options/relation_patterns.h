@@ -23,6 +23,7 @@ class RelationPatterns {
 
   Direction direction() const { return direction_; }
   std::size_t size() const { return patterns_.size(); }
+  const std::vector<RelationTerms>& patterns() const { return patterns_; }
   const RelationTerms& of_layer(std::size_t layer) const { return patterns_[layer % patterns_.size()]; }
 
   /// Returns whether a layer or every layer has the relation of a config without patterns: causal or, with kBoth,

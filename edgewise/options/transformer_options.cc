@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "edgewise/base/error.h"
+#include "edgewise/base/utf8.h"
 
 namespace edgewise {
 namespace {
@@ -51,6 +52,17 @@ void check_relative_positions(const TransformerOptions& options, std::string_vie
   check(options.t5_distance > options.t5_buckets / 2,
         "{}: {}t5_distance is {}, needs more than half of {}t5_buckets {}", caller, prefix, options.t5_distance, prefix,
         options.t5_buckets);
+}
+
+/// Checks the patterns of the encoder or the decoder. `option` is the full name of the side's relation.
+void check_patterns(const TransformerOptions& options, const RelationPatterns& patterns, const std::string& option) {
+  const bool is_decoder = patterns.direction() == Direction::kCausal;
+  const std::int64_t layers = is_decoder ? options.decoder_layers : options.encoder_layers;
+  check(static_cast<std::int64_t>(patterns.size()) <= layers,
+        "{} has {} patterns, needs at most {}_layers, which is {}", option, patterns.size(),
+        is_decoder ? "decoder" : "encoder", layers);
+  check(options.kind != ModelKind::kUniversal || patterns.is_default(), "{} is {}, needs {} in a Universal Transformer",
+        option, quote(format_terms(patterns.of_layer(0))), is_decoder ? "causal" : "complete");
 }
 
 void check_vocabularies(const TransformerOptions& options, std::string_view caller) {
@@ -105,6 +117,12 @@ void check_layer_options(const TransformerOptions& options, std::string_view cal
   check(has_encoder(options.kind) || options.tying != Tying::kAll,
         "{}: {}tying is all, needs none or output with {}kind=language_model, which has no input embedding", caller,
         prefix, prefix);
+  for (const Direction side : {Direction::kCausal, Direction::kBoth}) {
+    const bool is_decoder = side == Direction::kCausal;
+    const std::string option = fmt::format("{}: {}{}", caller, prefix, is_decoder ? "relation" : "encoder_relation");
+    check_patterns(options, parse_patterns(is_decoder ? options.relation : options.encoder_relation, side, option),
+                   option);
+  }
   const UniversalOptions& universal = options.universal;
   check(universal.transition == Transition::kFeedForward || universal.halted_keys == HaltedKeys::kFrozen,
         "{}: {}universal.halted_keys is {}, needs frozen with {}universal.transition=separable_convolution", caller,

@@ -6,6 +6,7 @@
 
 #include "edgewise/base/config/fields.h"
 #include "edgewise/options/layer_options.h"
+#include "edgewise/options/relation_patterns.h"
 #include "edgewise/text/vocabulary/sentence_rules.h"
 
 namespace edgewise {
@@ -114,6 +115,8 @@ struct TransformerOptions : LayerOptions {
   ModelKind kind = ModelKind::kTransformer;
   std::int64_t encoder_layers = 6;
   std::int64_t decoder_layers = 6;
+  StringLists relation = {{"causal"}};
+  StringLists encoder_relation = {{"complete"}};
   bool final_norm = true;
   PositionKind positions = PositionKind::kSinusoidal;
   std::int64_t max_positions = 512;
@@ -141,6 +144,12 @@ struct TransformerOptions : LayerOptions {
   /// Returns the number of encoder layers, 0 for a language model.
   std::int64_t num_encoder_layers() const { return has_encoder(kind) ? encoder_layers : 0; }
 
+  /// Return the patterns of a side's self-attention. Throw Error for texts that are no patterns.
+  RelationPatterns decoder_patterns() const { return parse_patterns(relation, Direction::kCausal, "model.relation"); }
+  RelationPatterns encoder_patterns() const {
+    return parse_patterns(encoder_relation, Direction::kBoth, "model.encoder_relation");
+  }
+
   /// Returns the name of the parameter whose rows are the embeddings of output tokens.
   std::string_view output_embedding_name() const {
     return tying == Tying::kAll ? "input_embedding.weight" : "output_embedding.weight";
@@ -156,6 +165,14 @@ struct TransformerOptions : LayerOptions {
           "number of encoder layers; for universal the most steps of the encoder", at_least(1).at_most(1000));
     field("decoder_layers", self.decoder_layers,
           "number of decoder layers; for universal the most steps of the decoder", at_least(1).at_most(1000));
+    field(
+        "relation", self.relation,
+        "earlier tokens that a token of the decoder attends to: causal (all), or a list of terms, of which any may "
+        "permit a token: window N, sinks N, dilated N by S, global every N, blocks N, random N; a list of lists gives "
+        "each layer its terms, and begins anew after the last list");
+    field("encoder_relation", self.encoder_relation,
+          "tokens that a token of the encoder attends to: complete (all), or terms as in relation, which permit later "
+          "tokens, too: window N is N tokens to each side");
     LayerOptions::list_fields(self, field);
     field("final_norm", self.final_norm, "apply a norm to the outputs of encoder and decoder");
     field("positions", self.positions,

@@ -129,6 +129,28 @@ GraphDrawing batch_drawing(const std::vector<std::string>& inputs, const std::ve
   return drawing;
 }
 
+GraphDrawing pattern_drawing(const PatternPictureOptions& options) {
+  check(!options.terms.empty() || !options.config.empty(),
+        "{}: no term is given, needs terms, such as \"window 8\", or --config", kPictureGraph);
+  const Direction direction = options.is_encoder ? Direction::kBoth : Direction::kCausal;
+  RelationTerms terms;
+  if (options.config.empty()) {
+    const std::string pattern = fmt::format("{}: the pattern", kPictureGraph);
+    terms = parse_patterns({options.terms}, direction, pattern).of_layer(0);
+  } else {
+    const TransformerOptions model = read_experiment(options.config).model;
+    check_layer_options(model, kPictureGraph, "model.");
+    const std::int64_t layers = options.is_encoder ? model.encoder_layers : model.decoder_layers;
+    check(options.layer < layers, "{}: --layer is {}, needs a number below {}, the layers of {}", kPictureGraph,
+          options.layer, layers, options.is_encoder ? "the encoder" : "the decoder");
+    const RelationPatterns patterns = options.is_encoder ? model.encoder_patterns() : model.decoder_patterns();
+    terms = patterns.of_layer(static_cast<std::size_t>(options.layer));
+  }
+  const Relation relation = make_relation(terms, direction, std::span(&options.nodes, 1));
+  return graph_drawing(Graph(relation),
+                       fmt::format("{}, {} nodes, {} edges", format_terms(terms), options.nodes, relation.num_edges()));
+}
+
 GraphDrawing batch_drawing(const std::vector<std::string>& lengths) {
   std::vector<PairLengths> pairs(lengths.size());
   std::ranges::transform(lengths, pairs.begin(), parse_lengths);

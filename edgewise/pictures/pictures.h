@@ -70,6 +70,17 @@ GraphDrawing batch_drawing(const std::vector<std::string>& inputs, const std::ve
 /// Draws a batch of sentence pairs whose lengths are given as "INPUT:OUTPUT", such as "9:10".
 GraphDrawing batch_drawing(const std::vector<std::string>& lengths);
 
+struct PatternPictureOptions {
+  std::vector<std::string> terms;  // as in a config's model.relation; empty: those of `config`
+  std::string config;              // a config, if there are no terms
+  std::int64_t layer = 0;          // the layer of `config` to draw, from 0
+  bool is_encoder = false;  // whether the pattern permits later tokens, and is model.encoder_relation of `config`
+  std::int64_t nodes = 12;
+};
+
+/// Draws the edges of a pattern over one document.
+GraphDrawing pattern_drawing(const PatternPictureOptions& options);
+
 struct HaltingPictureOptions {
   std::string model;                // a run or model directory
   std::vector<std::string> inputs;  // sentences

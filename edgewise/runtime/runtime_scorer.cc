@@ -6,6 +6,7 @@
 #include "edgewise/runtime/cross_attention_recorder.h"
 #include "edgewise/runtime/output_projection.h"
 #include "edgewise/runtime/row_positions.h"
+#include "edgewise/runtime/select_entries.h"
 #include "edgewise/runtime/sublayer_runner.h"
 #include "edgewise/runtime/token_embedding.h"
 
@@ -25,8 +26,10 @@ class RuntimeScorer : public Scorer {
         rows_(weights.options, weights.heads),
         cache_({.self_layers = std::ssize(weights.decoder.layers),
                 .cross_layers = has_encoder(weights.options.kind) ? std::ssize(weights.decoder.layers) : 0,
-                .width = weights.heads.width()}),
-        recorder_(recorded_heads, weights.heads, std::ssize(weights.decoder.layers)) {}
+                .width = weights.heads.width(),
+                .relations = weights.options.decoder_patterns().patterns()}),
+        recorder_(recorded_heads, weights.heads, std::ssize(weights.decoder.layers)),
+        encoder_patterns_(weights.options.encoder_patterns()) {}
 
   std::int64_t vocabulary_size() const override { return weights_.options.output_vocabulary; }
 
@@ -86,23 +89,27 @@ class RuntimeScorer : public Scorer {
     float* states = rows_.begin(batch_.num_rows());
     embedding_.write(weights_.input_side(), batch_.tokens, batch_.positions, "encode", states);
     encoder_positions_.begin(batch_.positions);
-    run_layers(rows_, weights_.encoder, [&](std::size_t i, const NormParameters& next) {
-      encoder_self_attend(weights_.encoder.layers[i].self_attention, next);
-    });
+    run_layers(rows_, weights_.encoder,
+               [&](std::size_t i, const NormParameters& next) { encoder_self_attend(i, next); });
   }
 
-  void encoder_self_attend(const AttentionParameters<T>& attention, const NormParameters& next) {
+  void encoder_self_attend(std::size_t layer, const NormParameters& next) {
+    const AttentionParameters<T>& attention = weights_.encoder.layers[layer].self_attention;
     float* projected = rows_.project(attention.query_key_value);
     encoder_positions_.rotate(projected);
     std::vector<const float*>& entries = batch_.attended.entries;
     entries.clear();
     const std::int64_t stride = heads_.projected_width();
     for (std::int64_t row = 0; row < batch_.num_rows(); ++row) entries.push_back(projected + row * stride);
-    kernels::NodeAttention<float> arguments = {.ranges = batch_.attended.ranges.data(),
-                                               .sources = entries.data(),
+    const bool has_pattern = !encoder_patterns_.is_default(layer);
+    if (has_pattern) select_entries(encoder_patterns_.of_layer(layer), batch_, selected_);
+    const AttendedEntries<float>& attended = has_pattern ? selected_ : batch_.attended;
+    kernels::NodeAttention<float> arguments = {.ranges = attended.ranges.data(),
+                                               .sources = attended.entries.data(),
                                                .key_offset = heads_.query_width(),
                                                .query = projected,
                                                .query_stride = stride};
+    if (has_pattern) arguments.source_positions = selected_.positions.data();
     encoder_positions_.add_bias(arguments);
     rows_.attend(attention, arguments, next);
   }
@@ -171,6 +178,8 @@ class RuntimeScorer : public Scorer {
   OutputProjection output_projection_;
   CrossAttentionRecorder recorder_;
   EncoderBatch batch_;
+  RelationPatterns encoder_patterns_;
+  AttendedEntries<float> selected_;  // sources in the current layer of the encoder, if it has a pattern
 };
 
 }  // namespace

@@ -65,8 +65,11 @@ TEST_F(PictureDrawings, HaveAValidFormOfEachKindOfGraph) {
                                                        {"strided", "--nodes", "9", "--stride", "3"},
                                                        {"block", "--nodes", "9", "--block", "3", "--causal"},
                                                        {"random", "--in-degree", "2", "--seed", "5"},
+                                                       {"pattern", "window 4", "sinks 1"},
+                                                       {"pattern", "window 1", "--encoder", "--nodes", "5"},
                                                        {"pairs", "--lengths", "2:3", "1:1"}};
-  const std::vector<std::int64_t> edges = {25, 1200 * 1201 / 2, 4 * 12 - 6, 9 + 6 + 3, 3 * 6, 24, 4 + 1};
+  const std::vector<std::int64_t> edges = {25, 1200 * 1201 / 2, 4 * 12 - 6, 9 + 6 + 3, 3 * 6,
+                                           24, 4 * 12 - 6 + 8,  13,         4 + 1};
   for (std::size_t i = 0; i < kinds.size(); ++i) {
     SCOPED_TRACE(kinds[i].front());
     std::vector<std::string> command = {"graph"};
@@ -74,6 +77,24 @@ TEST_F(PictureDrawings, HaveAValidFormOfEachKindOfGraph) {
     const Json json = write_picture(command);
     EXPECT_EQ(json.at("relations")[0].at("edges"), edges[i]);
   }
+}
+
+TEST_F(PictureDrawings, HaveThePatternOfALayerOfAConfig) {
+  std::string config = kTinyConfig;
+  const std::string layers = "decoder_layers = 1";
+  config.replace(config.find(layers), layers.size(),
+                 "decoder_layers = 2\nrelation = [[\"window 2\"], [\"causal\"]]\nencoder_relation = \"blocks 3\"");
+  write("patterns.toml", config);
+  const auto title_with = [&](const std::vector<std::string>& options) {
+    std::vector<std::string> command = {"graph", "pattern", "--config", "patterns.toml", "--nodes", "6"};
+    command.insert(command.end(), options.begin(), options.end());
+    return write_picture(command).at("title").get<std::string>();
+  };
+  EXPECT_EQ(title_with({}), "window 2, 6 nodes, 11 edges");
+  EXPECT_EQ(title_with({"--layer", "1"}), "causal, 6 nodes, 21 edges");
+  EXPECT_EQ(title_with({"--encoder"}), "blocks 3, 6 nodes, 18 edges");
+  expect_refused({"picture", "graph", "pattern", "--config", "patterns.toml", "--layer", "2", "-o", "x.svg"},
+                 "picture graph: --layer is 2, needs a number below 2, the layers of the decoder");
 }
 
 TEST_F(PictureDrawings, NumberABatchAsTheGraphTutorialDoes) {
@@ -279,6 +300,12 @@ TEST_F(PictureDrawings, NameTheMistakeInAWrongOption) {
                  "picture graph: --lengths has 9, needs INPUT:OUTPUT, as 9:10");
   expect_refused({"picture", "graph", "pairs", "--input", "a", "--input", "b", "--output", "c", "-o", "x.svg"},
                  "picture graph: --input is there 2 times and --output 1 times, needs as many");
+  expect_refused({"picture", "graph", "pattern", "-o", "x.svg"},
+                 "picture graph: no term is given, needs terms, such as \"window 8\", or --config");
+  expect_refused(
+      {"picture", "graph", "pattern", "windw 8", "-o", "x.svg"},
+      "picture graph: the pattern has \"windw 8\", needs a term: causal, document, window N, dilated N by S, "
+      "sinks N, global every N, blocks N, random N, random N seed R; did you mean window?");
   expect_refused({"picture", "positions", "--size", "4", "--dimensions", "1,4", "-o", "x.svg"},
                  "picture positions: --dimensions has 4, needs 0 to 3 of size 4");
   expect_refused({"picture", "training", "nowhere", "-o", "x.svg"},

@@ -54,5 +54,29 @@ TEST_F(InspectTest, ShowsOneVersionOfAModelThatIsReplacedMeanwhile) {
   EXPECT_NE(output.find("feed-forward 16"), std::string::npos) << output;
 }
 
+TEST_F(InspectTest, ShowsTheEdgesAndTheCostOfPatterns) {
+  std::string config = kTinyConfig;
+  const std::string layers = "decoder_layers = 1";
+  config.replace(config.find(layers), layers.size(), "decoder_layers = 2\nrelation = [[\"window 2\"], [\"causal\"]]");
+  write("patterns.toml", config);
+  const std::string patterns =
+      "encoder layers 0: complete; in documents of 64, 512, 4096 tokens 64.0, 512.0, 4096.0 edges a token, ";
+  const std::string windows =
+      "decoder layers 0: window 2; in documents of 64, 512, 4096 tokens 2.0, 2.0, 2.0 edges a token, ";
+  const auto expect_patterns = [&](const std::string& output, const std::string& prefix) {
+    EXPECT_NE(output.find("\n" + prefix + patterns), std::string::npos) << output;
+    EXPECT_NE(output.find("\n" + prefix + windows), std::string::npos) << output;
+    EXPECT_NE(output.find("\n" + prefix + "decoder layers 1: causal; "), std::string::npos) << output;
+  };
+
+  const std::string printed = run_well({"inspect", "patterns.toml"});
+  expect_patterns(printed, "# ");
+  write("again.toml", printed);
+  EXPECT_EQ(run_well({"inspect", "again.toml"}), printed);
+
+  run_well({"train", "patterns.toml", "--out", "run"});
+  expect_patterns(run_well({"inspect", "run"}), "relation    ");
+}
+
 }  // namespace
 }  // namespace edgewise

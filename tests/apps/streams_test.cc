@@ -103,6 +103,7 @@ class StreamsProgram : public ProgramTest {
         {"picture graph strided", {"-o", "page.svg"}},
         {"picture graph block", {"-o", "page.svg"}},
         {"picture graph random", {"-o", "page.svg"}},
+        {"picture graph pattern", {"window 4", "-o", "page.svg"}},
         {"picture graph pairs", {"-o", "page.svg"}},
         {"picture graph beam", {"--model", "run", "--input", "a b", "-o", "page.svg"}},
         {"picture training", {"run", "-o", "page.html"}},

@@ -59,6 +59,8 @@ const std::set<std::string> kFixed = {
     "model.preset",
     "model.encoder_layers",
     "model.decoder_layers",
+    "model.relation",
+    "model.encoder_relation",
     "model.size",
     "model.feed_forward",
     "model.norm_epsilon",

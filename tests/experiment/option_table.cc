@@ -124,6 +124,8 @@ const std::vector<OptionRow>& option_rows() {
       {"model.kind", "universal", letters},
       {"model.encoder_layers", "1", letters},
       {"model.decoder_layers", "1", letters},
+      {"model.relation", "window 2", letters},
+      {"model.encoder_relation", "window 1", letters},
       {"model.size", "12", letters},
       {"model.heads", "4", letters},
       {"model.key_value_heads", "1", letters},

@@ -34,7 +34,9 @@ TYPED_TEST(ReferenceAttention, MatchesTheDefinitionWithFewerHeadsOfKeys) {
       SCOPED_TRACE(name + ", " + std::to_string(key_heads));
       const AttentionProblem<TypeParam> problem(relation, {6, 8, 5, key_heads}, {.name = "", .dropout = 0.3});
 
-      expect_all_near(problem.run(), problem.compute_by_definition());
+      // The gradient of a key is a sum over the heads of queries that share the key.
+      const double sums = kTolerance<TypeParam>.sums * static_cast<double>(6 / key_heads);
+      expect_outputs_and_gradients_near(problem.run(), problem.compute_by_definition(), sums, sums);
     }
   }
 }

@@ -31,6 +31,17 @@ TEST(TransformerScorer, GivesTheLogProbabilitiesOfAFullForwardPass) {
   }
 }
 
+TEST(TransformerScorer, GivesTheLogProbabilitiesOfAFullForwardPassWithPatterns) {
+  TransformerOptions options = small_options(TransformerPreset::kTutorial);
+  options.relation = {{"window 2", "sinks 1"}, {"dilated 2 by 2"}};
+  options.encoder_relation = {{"random 2"}, {"window 1"}};
+  const Transformer model = small_model(options);
+  StepByStep steps(model);
+  grow_chains(steps);
+
+  steps.expect_full_forward(model, 1e-6);
+}
+
 TEST(TransformerScorer, DecodesEachBranchOfATree) {
   TransformerOptions options = small_options(TransformerPreset::kTutorial);
   for (const ScoreKind score : {ScoreKind::kDot, ScoreKind::kAdditive}) {

@@ -27,7 +27,7 @@ void TransformerScorer::encode(std::span<const std::int64_t> slots, std::span<co
 }
 
 /// The nodes of a tree are not in the order of their positions, so a bias is a column of edges.
-SelfPositions TransformerScorer::read_positions(const DecodingSlots::NewNodes& nodes,
+SelfPositions TransformerScorer::read_positions(const DecodingSlots::NewNodes& nodes, const Relation& ancestors,
                                                 const at::TensorOptions& options) {
   positions_.resize(static_cast<std::size_t>(slots_.num_nodes()));
   for (std::size_t i = 0; i < nodes.numbers.size(); ++i) {
@@ -37,7 +37,7 @@ SelfPositions TransformerScorer::read_positions(const DecodingSlots::NewNodes& n
   SelfPositions positions = relative.of_nodes(nodes.positions, options);
   if (!relative.has_bias()) return positions;
   std::vector<std::int64_t> distances;
-  const EdgeList edges = nodes.ancestors.edges();
+  const EdgeList edges = ancestors.edges();
   for (std::size_t i = 0; i < edges.sources.size(); ++i) {
     distances.push_back(nodes.positions[static_cast<std::size_t>(edges.destinations[i])] -
                         positions_[static_cast<std::size_t>(edges.sources[i])]);
@@ -46,18 +46,31 @@ SelfPositions TransformerScorer::read_positions(const DecodingSlots::NewNodes& n
   return positions;
 }
 
-at::Tensor TransformerScorer::run_layer(std::size_t layer, const DecodingSlots::NewNodes& nodes,
-                                        const SelfPositions& positions, const at::Tensor& x, Pass& pass,
-                                        std::vector<float>* attention) {
+Relation TransformerScorer::select_ancestors(const DecodingSlots::NewNodes& nodes, std::size_t layer) const {
+  const RelationPatterns patterns = model_->options().decoder_patterns();
+  if (patterns.is_default(layer)) return nodes.ancestors;
+  const RelationView all = nodes.ancestors.view();
+  const auto append_permitted = [&](std::int64_t row, std::vector<NodeIndex>& sources) {
+    std::vector<NodeIndex> tokens;
+    append_sources(patterns.of_layer(layer), Direction::kCausal, {.token = nodes.positions[row]}, tokens);
+    for (const NodeIndex token : tokens) sources.push_back(all.source(row, all.row_begin[row] + token));
+  };
+  return Relation::from_rows(all.num_sources, all.num_destinations, append_permitted);
+}
+
+at::Tensor TransformerScorer::run_layer(std::size_t layer, const DecodingSlots::NewNodes& nodes, const at::Tensor& x,
+                                        Pass& pass, std::vector<float>* attention) {
   const DecoderLayer& parameters = model_->decoder().layers[layer];
   LayerCache& cache = layers_[layer];
+  const Relation ancestors = select_ancestors(nodes, layer);
+  const SelfPositions positions = read_positions(nodes, ancestors, x.options());
 
   const Projections self = rotate(parameters.project_self_qkv(x), positions.rotation);
   cache.key.write(nodes.numbers, self.key);
   cache.value.write(nodes.numbers, self.value);
   const std::int64_t num_nodes = slots_.num_nodes();
-  const at::Tensor self_average = parameters.self_attention.average(
-      nodes.ancestors, self.query, cache.key.first(num_nodes), cache.value.first(num_nodes), pass, positions.bias);
+  const at::Tensor self_average = parameters.self_attention.average(ancestors, self.query, cache.key.first(num_nodes),
+                                                                    cache.value.first(num_nodes), pass, positions.bias);
   const at::Tensor y = parameters.finish_self_attention(x, self_average, pass);
 
   const at::Tensor query = parameters.project_cross_qkv(y, AttentionFields::kQuery).query;
@@ -82,9 +95,8 @@ void TransformerScorer::step(const StepRequest& request, StepResult& result) {
   if (nodes.numbers.empty()) return pick_candidates({}, request, result);
 
   at::Tensor x = model_->embed_output(nodes.tokens, nodes.positions, pass);
-  const SelfPositions positions = read_positions(nodes, x.options());
   for (std::size_t layer = 0; layer < layers_.size(); ++layer) {
-    x = run_layer(layer, nodes, positions, x, pass, request.attention ? &result.attention : nullptr);
+    x = run_layer(layer, nodes, x, pass, request.attention ? &result.attention : nullptr);
   }
   const at::Tensor scores = model_->log_probabilities(model_->decoder().norm(x)).to(at::kFloat).contiguous();
   const std::span<const float> values = float_span(scores);

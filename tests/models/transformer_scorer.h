@@ -35,10 +35,13 @@ class TransformerScorer : public Scorer {
     RowBuffer key;          // [tree nodes, heads, head size]
     RowBuffer value;        // [tree nodes, heads, head size]
   };
-  /// Returns what self-attention of new nodes reads of their positions and those of their ancestors.
-  SelfPositions read_positions(const DecodingSlots::NewNodes& nodes, const at::TensorOptions& options);
-  at::Tensor run_layer(std::size_t layer, const DecodingSlots::NewNodes& nodes, const SelfPositions& positions,
-                       const at::Tensor& x, Pass& pass, std::vector<float>* attention);
+  /// Returns what self-attention of new nodes reads of their positions and those of the ancestors it attends to.
+  SelfPositions read_positions(const DecodingSlots::NewNodes& nodes, const Relation& ancestors,
+                               const at::TensorOptions& options);
+  /// Returns the ancestors of the new nodes that the layer's pattern permits.
+  Relation select_ancestors(const DecodingSlots::NewNodes& nodes, std::size_t layer) const;
+  at::Tensor run_layer(std::size_t layer, const DecodingSlots::NewNodes& nodes, const at::Tensor& x, Pass& pass,
+                       std::vector<float>* attention);
 
   const Transformer* model_;
   CrossHeads recorded_;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "edgewise/options/experiment.h"
 #include "tests/support/error_of.h"
 
 namespace edgewise {
@@ -123,6 +124,43 @@ TEST(RelationPatterns, HaveErrorsThatShowTheTerm) {
             "train: model.relation has a pattern of 0 terms, needs 1 to 32");
   EXPECT_EQ(error_of([] { parse_patterns({std::vector<std::string>(33, "causal")}, Direction::kBoth, kOption); }),
             "train: model.relation has a pattern of 33 terms, needs 1 to 32");
+}
+
+Experiment experiment_with(const std::vector<std::string>& settings) {
+  std::vector<std::string> all = {"data.task=copy", "vocabulary.shared=true", "model.encoder_layers=2",
+                                  "model.decoder_layers=2"};
+  all.insert(all.end(), settings.begin(), settings.end());
+  return parse_experiment("", "config.toml", all);
+}
+
+std::string error_of_settings(const std::vector<std::string>& settings) {
+  return error_of([&] { check_options(experiment_with(settings), "train"); });
+}
+
+TEST(RelationsInAConfig, AreTextsListsOrListsOfLists) {
+  for (const std::string value : {R"("window 8")", R"(["window 8", "sinks 2"])", R"([["window 8"], ["causal"]])"}) {
+    const Experiment experiment = experiment_with({"model.relation=" + value, "model.encoder_relation=" + value});
+    EXPECT_EQ(error_of([&] { check_options(experiment, "train"); }), "no error") << value;
+    const std::string toml = to_toml(experiment);
+    EXPECT_NE(toml.find("\nrelation = " + value + "\nencoder_relation = " + value + "\n"), std::string::npos) << toml;
+    const Experiment again = parse_experiment(toml, "config.toml");
+    EXPECT_EQ(again.model.relation, experiment.model.relation);
+    EXPECT_EQ(again.model.encoder_relation, experiment.model.encoder_relation);
+  }
+}
+
+TEST(RelationsInAConfig, AreRefusedByTheNameOfTheOption) {
+  EXPECT_EQ(error_of_settings({R"(model.encoder_relation=[["window 8"], ["windows 8"]])"}).substr(0, 55),
+            "train: model.encoder_relation has \"windows 8\", needs a ");
+  EXPECT_EQ(error_of_settings({R"(model.relation=[["window 1"], ["window 2"], ["window 3"]])"}),
+            "train: model.relation has 3 patterns, needs at most decoder_layers, which is 2");
+  EXPECT_EQ(error_of_settings({R"(model.relation=["complete"])"}),
+            "train: model.relation has \"complete\", needs terms without later tokens, because a decoder has not "
+            "computed them yet; use causal");
+  EXPECT_EQ(error_of_settings({R"(model.relation=["window 8", "sinks 2"])", "model.kind=universal"}),
+            "train: model.relation is \"window 8, sinks 2\", needs causal in a Universal Transformer");
+  EXPECT_EQ(error_of_settings({"model.encoder_relation=causal", "model.kind=universal"}),
+            "train: model.encoder_relation is \"causal\", needs complete in a Universal Transformer");
 }
 
 }  // namespace

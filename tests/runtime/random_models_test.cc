@@ -52,6 +52,16 @@ std::int64_t arbitrary_vocabulary() {
                          rc::gen::inRange<std::int64_t>(1025, 1200));
 }
 
+/// Draws patterns that both sides can have.
+StringLists arbitrary_patterns(std::int64_t layers) {
+  const auto term = rc::gen::element<std::string>("causal", "document", "window 1", "window 3", "sinks 2",
+                                                  "dilated 3 by 2", "global every 4", "blocks 3", "random 2 seed 5");
+  const auto count = [](std::int64_t most) { return *rc::gen::inRange<std::int64_t>(1, most + 1); };
+  StringLists patterns(static_cast<std::size_t>(count(layers)));
+  for (auto& terms : patterns) terms = *rc::gen::container<std::vector<std::string>>(count(3), term);
+  return patterns;
+}
+
 TransformerOptions arbitrary_model_options(ModelKind kind) {
   TransformerOptions options;
   options.kind = kind;
@@ -87,6 +97,10 @@ TransformerOptions arbitrary_model_options(ModelKind kind) {
   options.output_vocabulary = arbitrary_vocabulary();
   options.input_vocabulary = options.tying == Tying::kAll ? options.output_vocabulary : arbitrary_vocabulary();
   options.universal = arbitrary_universal_options();
+  if (kind == ModelKind::kTransformer) {
+    options.relation = arbitrary_patterns(options.decoder_layers);
+    options.encoder_relation = arbitrary_patterns(options.encoder_layers);
+  }
   return options;
 }
 

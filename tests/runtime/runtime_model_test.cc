@@ -21,13 +21,13 @@ namespace {
 using kernels::ForcedInstructionSet;
 using kernels::InstructionSet;
 
-TEST(RuntimeModel, AgreesWithTheModelOverLibtorchForAllOptions) {
+void expect_agreement(const std::vector<TransformerOptions>& all_options) {
   for (const InstructionSet set : kernels::runnable_instruction_sets()) {
     const ForcedInstructionSet forced(set);
-    for (const TransformerOptions& options : all_kinds_of_options()) {
+    for (const TransformerOptions& options : all_options) {
       SCOPED_TRACE(testing::Message() << kernels::instruction_set_name(set) << ", " << enum_name(options.preset) << ", "
                                       << enum_name(options.positions) << ", size " << options.size << ", vocabulary "
-                                      << options.output_vocabulary);
+                                      << options.output_vocabulary << ", " << options.relation.front().front());
       const Transformer model = random_model(options);
       const RuntimeModel runtime = runtime_of(model);
       TransformerScorer reference(model);
@@ -40,6 +40,10 @@ TEST(RuntimeModel, AgreesWithTheModelOverLibtorchForAllOptions) {
     }
   }
 }
+
+TEST(RuntimeModel, AgreesWithTheModelOverLibtorchForAllOptions) { expect_agreement(all_kinds_of_options()); }
+
+TEST(RuntimeModel, AgreesWithTheModelOverLibtorchForAllPatterns) { expect_agreement(all_kinds_of_patterns()); }
 
 TEST(RuntimeModel, ReturnsTheBestTokensThatAreAllowedAndNotExcluded) {
   const Transformer model = random_model(small_options(TransformerPreset::kTutorial));
@@ -90,6 +94,9 @@ TEST_P(InEachPrecision, ComputesASentenceToTheSameBitsInAnyBatchOnAnyNumberOfThr
     const ForcedInstructionSet forced(set);
     expect_same_bits_in_any_batch(runtime_of(model, GetParam()));
   }
+  options.relation = {{"window 2", "sinks 1"}, {"random 2"}};
+  options.encoder_relation = {{"window 3", "global every 8"}};
+  expect_same_bits_in_any_batch(runtime_of(Transformer(options, 3), GetParam()));
 }
 
 TEST_P(InEachPrecision, ReplacesASentenceWithoutChangingTheOtherSlots) {

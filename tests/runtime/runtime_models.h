@@ -65,6 +65,21 @@ inline std::vector<TransformerOptions> all_kinds_of_options() {
   return kinds;
 }
 
+/// Returns options of models with patterns: intervals, lists of tokens, both, and rows without tokens.
+inline std::vector<TransformerOptions> all_kinds_of_patterns() {
+  std::vector<TransformerOptions> kinds;
+  const auto add = [&](const StringLists& relation, const StringLists& encoder_relation) {
+    kinds.push_back(small_options(TransformerPreset::kTutorial));
+    kinds.back().relation = relation;
+    kinds.back().encoder_relation = encoder_relation;
+  };
+  add({{"window 2"}}, {{"window 1"}});
+  add({{"window 2", "sinks 1"}, {"causal"}}, {{"window 2", "sinks 2"}, {"complete"}});
+  add({{"causal"}, {"dilated 2 by 2"}}, {{"complete"}, {"dilated 3 by 2", "blocks 4"}});
+  add({{"global every 2"}, {"random 2 seed 9"}}, {{"global every 20"}, {"random 3", "causal"}});
+  return kinds;
+}
+
 /// The nodes and the result of one step.
 struct GrownStep {
   std::vector<NewNode> nodes;

@@ -6,6 +6,7 @@
 
 #include "edgewise/graph/builders.h"
 #include "edgewise/graph/relation.h"
+#include "edgewise/graph/relation_terms.h"
 
 namespace edgewise {
 
@@ -24,6 +25,13 @@ inline Relation rows_from(std::int64_t num_sources, const std::vector<NodeIndex>
     row_begin.push_back(std::ssize(sources));
   }
   return Relation::from_csr(num_sources, row_begin, sources);
+}
+
+/// Returns a relation as rows: each node attends to the last `size` nodes, itself included, and to the first `sinks`.
+inline Relation window_with_sinks(std::int64_t num_nodes, std::int64_t size, std::int64_t sinks) {
+  const std::vector<RelationTerm> terms = {{.kind = TermKind::kWindow, .size = size},
+                                           {.kind = TermKind::kSinks, .size = sinks}};
+  return make_relation(terms, Direction::kCausal, std::span(&num_nodes, 1)).to_csr();
 }
 
 /// Returns small relations of every form and edge case, with a name for test traces.
@@ -76,6 +84,7 @@ inline std::vector<NamedRelation> wide_relations() {
       {"intervals far apart, shuffled",
        Relation::from_intervals(9000, {{8000, 8200}, {17, 18}, {4000, 4300}, {8999, 9000}, {0, 3}, {60, 60}})},
       {"rows far apart, shuffled", rows_from(/*num_sources=*/9000, {8900, 12, 4100, 7000, 0, 300}, 7, 11)},
+      {"window and first nodes", window_with_sinks(/*num_nodes=*/450, /*size=*/70, /*sinks=*/3)},
       {"dense rows far apart, descending", rows_from(/*num_sources=*/6000, {5900, 4400, 4000, 128, 3}, 60, 1)},
   };
 }

@@ -48,7 +48,8 @@ struct TileCell {
   std::int32_t edges_before = 0;
 };
 
-/// At most kTileSources sources of a run, and a range of blocks that holds all blocks with an edge from one of them.
+/// At most kTileSources sources of a run, and the numbers in TilePlan::block_of of all blocks with an edge from one of
+/// them. Intervals may have other blocks in this range, too.
 struct SourceTile {
   Interval sources;
   std::int64_t block_begin;
@@ -74,15 +75,22 @@ struct TilePlan {
   /// Takes O(rows) time for intervals, O(size of all tiles) for CSR. Throws Error unless rows_ascend(relation).
   explicit TilePlan(const RelationView& relation);
 
+  /// Returns the block of a number between SourceTile::block_begin and block_end.
+  const RowBlock& block_of(std::int64_t i) const {
+    return blocks[static_cast<std::size_t>(relation.intervals != nullptr ? i
+                                                                         : tile_blocks[static_cast<std::size_t>(i)])];
+  }
+
   RelationView relation;
   std::vector<RowBlock> blocks;  // in ascending order of rows; each row is in one block
   std::vector<SourceTile> tiles;
   std::vector<TileRun> runs;
-  std::vector<Interval> unused_sources;  // sources outside the intervals of all runs
-  std::vector<NodeIndex> groups;         // CSR only: the first source of each group of each block, block by block
-  std::vector<TileCell> cells;           // CSR only: [rows, groups] of each block, block by block
-  std::int64_t num_saved_weights = 0;    // per head, with rows padded to multiples of kGroupSources
-  double fill = 1.0;                     // the share of computed scores that are edges, approximately
+  std::vector<Interval> unused_sources;   // sources outside the intervals of all runs
+  std::vector<NodeIndex> groups;          // CSR only: the first source of each group of each block, block by block
+  std::vector<TileCell> cells;            // CSR only: [rows, groups] of each block, block by block
+  std::vector<std::int64_t> tile_blocks;  // CSR only: the blocks of each tile, ascending, tile by tile
+  std::int64_t num_saved_weights = 0;     // per head, with rows padded to multiples of kGroupSources
+  double fill = 1.0;                      // the share of computed scores that are edges, approximately
 };
 
 /// Returns the plan of a CSR relation in O(edges) time, or nothing if rows would be faster than its sparse tiles.

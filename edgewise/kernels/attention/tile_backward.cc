@@ -94,9 +94,10 @@ bool differentiate_sources(const AttentionBackward<T>& p, const TilePlan& plan, 
       clear_matrix(grad_value, kTileSources, p.forward.value_size);
     }
     for (std::int64_t i = sources.block_begin; i < sources.block_end; ++i) {
-      const RelationTile tile(plan, plan.blocks[i], sources.sources);
+      const RowBlock& block = plan.block_of(i);
+      const RelationTile tile(plan, block, sources.sources);
       if (tile.is_empty()) continue;
-      backward.load_rows(plan.blocks[i]);
+      backward.load_rows(block);
       backward.load_sources(tile);
       backward.differentiate(tile);
       backward.sum_for_sources(tile, sources.sources.begin, grad_key, grad_value);

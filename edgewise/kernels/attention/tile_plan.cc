@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <functional>
+#include <numeric>
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/sorting.h"
@@ -162,6 +163,7 @@ class TilePlanner {
       const auto end = static_cast<NodeIndex>(std::min<std::int64_t>(begin + kTileSources, run.sources.end));
       plan_.tiles.push_back({{begin, end}, run.block_end, run.block_begin, 0});
     }
+    if (relation_.intervals == nullptr) return list_blocks(run, first_tile);
     for (std::int64_t block = run.block_begin; block < run.block_end; ++block) {
       const Interval& sources = plan_.blocks[block].sources;
       if (sources.begin == sources.end) continue;
@@ -174,6 +176,42 @@ class TilePlanner {
         tile.cost += plan_.blocks[block].cost / (last - first + 1);
       }
     }
+  }
+
+  // Calls fn(tile of the run, number of groups) for each tile that has groups of a CSR block.
+  template <class Fn>
+  void for_tiles_of(const RowBlock& block, const TileRun& run, Fn fn) const {
+    for (std::int64_t group = block.group_begin; group < block.group_end;) {
+      const std::int64_t first = group;
+      const std::int64_t tile = (plan_.groups[first] - run.sources.begin) / kTileSources;
+      while (group < block.group_end && (plan_.groups[group] - run.sources.begin) / kTileSources == tile) ++group;
+      fn(tile, group - first);
+    }
+  }
+
+  // Lists the blocks of each tile of a CSR run: a tile of sources that all rows attend to has all blocks, its
+  // neighbours have few.
+  void list_blocks(const TileRun& run, std::int64_t first_tile) {
+    std::vector<std::int64_t> next(plan_.tiles.size() - first_tile + 1, 0);
+    const auto for_all = [&](auto fn) {
+      for (std::int64_t block = run.block_begin; block < run.block_end; ++block) {
+        for_tiles_of(plan_.blocks[block], run,
+                     [&](std::int64_t tile, std::int64_t num_groups) { fn(block, tile, num_groups); });
+      }
+    };
+    for_all([&](std::int64_t, std::int64_t tile, std::int64_t) { ++next[tile + 1]; });
+    next[0] = std::ssize(plan_.tile_blocks);
+    std::partial_sum(next.begin(), next.end(), next.begin());
+    plan_.tile_blocks.resize(next.back());
+    for (std::int64_t tile = 0; tile + 1 < std::ssize(next); ++tile) {
+      plan_.tiles[first_tile + tile].block_begin = next[tile];
+      plan_.tiles[first_tile + tile].block_end = next[tile + 1];
+    }
+    for_all([&](std::int64_t block, std::int64_t tile, std::int64_t num_groups) {
+      const RowBlock& listed = plan_.blocks[block];
+      plan_.tile_blocks[next[tile]++] = block;
+      plan_.tiles[first_tile + tile].cost += listed.cost * num_groups / (listed.group_end - listed.group_begin);
+    });
   }
 
   const RelationView& relation_;

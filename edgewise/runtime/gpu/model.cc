@@ -22,6 +22,10 @@ using AnyGpuWeights = std::variant<GpuWeights<float>, GpuWeights<BFloat16>>;
 void check_kernels(const TransformerOptions& options, RuntimePrecision precision) {
   check(options.kind == ModelKind::kTransformer,
         "GpuModel: model.kind is {}, needs transformer; run the model on the CPU", enum_name(options.kind));
+  check(options.decoder_patterns().is_default(),
+        "GpuModel: model.relation has patterns, needs causal; translate on the CPU");
+  check(options.encoder_patterns().is_default(),
+        "GpuModel: model.encoder_relation has patterns, needs complete; translate on the CPU");
   check(options.score == ScoreKind::kDot, "GpuModel: model.score is additive, needs dot; translate on the CPU");
   check(options.num_key_value_heads() == options.heads,
         "GpuModel: model.key_value_heads is {}, needs 0; translate on the CPU", options.key_value_heads);

@@ -238,6 +238,12 @@ TEST(GpuModel, RefusesModelsForWhichThereAreNoKernels) {
   options = options_for_gpus();
   options.kind = ModelKind::kUniversal;
   EXPECT_EQ(refusal(options), "GpuModel: model.kind is universal, needs transformer; run the model on the CPU");
+  options = options_for_gpus();
+  options.relation = {{"window 4"}};
+  EXPECT_EQ(refusal(options), "GpuModel: model.relation has patterns, needs causal; translate on the CPU");
+  options = options_for_gpus();
+  options.encoder_relation = {{"window 4"}, {"complete"}};
+  EXPECT_EQ(refusal(options), "GpuModel: model.encoder_relation has patterns, needs complete; translate on the CPU");
   EXPECT_EQ(refusal(small_options(TransformerPreset::kTutorial)),
             "GpuModel: heads have 4 dimensions, needs a multiple of 8 up to 128; translate on the CPU");
   EXPECT_EQ(refusal(options_for_gpus(), RuntimePrecision::kInt8), "GpuModel: precision is int8, needs fp32 or bf16");

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "edgewise/graph/relation.h"
+#include "edgewise/options/relation_patterns.h"
+
+namespace edgewise {
+
+/// The relations of the self-attention of a side's layers, for one batch. Layers with equal patterns share a relation,
+/// and thus what kernels derive from it. Copies are cheap.
+class LayerRelations {
+ public:
+  /// Gives all layers one relation.
+  explicit LayerRelations(Relation relation) : relations_{std::move(relation)} {}
+
+  /// Makes the relations of `patterns` over documents of these lengths, whose nodes follow one another. `relation`, the
+  /// batch's own, is that of layers with the default pattern. O(tokens) for a default; otherwise see make_relation().
+  /// Throws Error if there is another pattern and the lengths do not sum to the nodes of `relation`.
+  LayerRelations(const RelationPatterns& patterns, const Relation& relation, std::span<const std::int64_t> lengths);
+
+  /// Returns the relation of a layer that is counted from 0.
+  const Relation& of_layer(std::size_t layer) const { return relations_[layer % relations_.size()]; }
+
+ private:
+  std::vector<Relation> relations_;
+};
+
+/// Returns the numbers of the edges of `all` whose ends `part` joins, too. The sources of each row of `all` and of
+/// `part` must ascend, and their sizes must be equal. O(edges of both).
+std::vector<EdgeIndex> find_edges_of(const Relation& part, const Relation& all);
+
+}  // namespace edgewise
