@@ -102,7 +102,7 @@ Experiment read_experiment(const std::filesystem::path& config, std::span<const 
                            const Experiment& model);
 
 /// Throws Error, beginning with `caller`, for the first option that contradicts another one or, because of another one,
-/// has no effect on training: "train: train.patience is 3, needs validation pairs; set data.valid or data.valid_size".
+/// has no effect on training: "train: train.factor is 2, needs train.schedule=noam".
 /// An option that has no effect may keep its default value.
 void check_options(const Experiment& experiment, std::string_view caller);
 

@@ -14,7 +14,7 @@
 namespace edgewise {
 namespace {
 
-constexpr std::string_view kNeedsValidation = "validation pairs; set data.valid or data.valid_size";
+constexpr std::string_view kNeedsValidation = "validation data; set data.valid, data.valid_size or data.valid_share";
 
 bool is_text(const Experiment& e) { return e.data.task == DataTask::kText; }
 bool has_letters(const Experiment& e) { return !is_text(e); }

@@ -21,9 +21,10 @@ TEST(OptionRules, NameTheOptionItsValueAndWhatItNeeds) {
   EXPECT_EQ(error_with({"train.learning_rate=0.01", "train.schedule=noam"}),
             "train: train.learning_rate is 0.01, needs train.schedule other than noam, which has train.factor instead");
   EXPECT_EQ(error_with({"train.patience=3", "data.valid_size=0"}),
-            "train: train.patience is 3, needs validation pairs; set data.valid or data.valid_size");
-  EXPECT_EQ(error_with({"train.schedule=plateau", "data.valid_size=0"}),
-            "train: train.schedule is plateau, needs validation pairs; set data.valid or data.valid_size");
+            "train: train.patience is 3, needs validation data; set data.valid, data.valid_size or data.valid_share");
+  EXPECT_EQ(
+      error_with({"train.schedule=plateau", "data.valid_size=0"}),
+      "train: train.schedule is plateau, needs validation data; set data.valid, data.valid_size or data.valid_share");
   EXPECT_EQ(error_with({"train.best_by=bleu"}), "train: train.best_by is bleu, needs data.task=text");
   EXPECT_EQ(error_with({"vocabulary.shared=false", "model.tying=all"}),
             "train: model.tying is all, needs vocabulary.shared=true, one vocabulary for both sides; or set "
