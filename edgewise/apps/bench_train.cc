@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // edgewise bench train --size SIZE --input FILE --output FILE
+// edgewise bench train --size SIZE --length N
 #include <memory>
 
 #include "edgewise/apps/runtime/commands.h"
 #include "edgewise/apps/runtime/shared_options.h"
 #include "edgewise/apps/runtime/standard_streams.h"
+#include "edgewise/base/error.h"
 #include "edgewise/base/files/json.h"
 #include "edgewise/base/threads.h"
 #include "edgewise/benchmark/device_limits.h"
@@ -16,6 +18,7 @@ namespace {
 
 struct BenchTrainCommand {
   TrainingBenchOptions options;
+  std::vector<std::string> relation;
   std::string device = "cpu";
   int threads = 0;
   bool is_json = false;
@@ -52,6 +55,8 @@ void print_json(const BenchTrainCommand& command, const TrainingBench& bench, do
       .add("threads", num_threads())
       .add("steps", command.options.steps)
       .add("batch_tokens", command.options.tokens)
+      .add("length", command.options.length)
+      .add("relation", fmt::format("{}", fmt::join(command.options.relation.front(), ", ")))
       .add("output_tokens_per_second", bench.tokens_per_second())
       .add("median_ms", 1e3 * bench.median_step)
       .add("mean_ms", 1e3 * bench.mean_step(command.options.steps))
@@ -68,9 +73,10 @@ void print_json(const BenchTrainCommand& command, const TrainingBench& bench, do
 void print_text(const BenchTrainCommand& command, const TrainingBench& bench, double peak) {
   const TransformerOptions model = bench_model_options(command.options.size);
   const double flops_per_second = bench.flops / bench.seconds;
-  print_output("{}: size {}, feed-forward {}, {} heads, {} + {} layers, {} words; {}, {} threads\n",
-               enum_name(command.options.size), model.size, model.feed_forward, model.heads, model.encoder_layers,
-               model.decoder_layers, model.output_vocabulary, enum_name(command.options.precision), num_threads());
+  print_output("{}: size {}, feed-forward {}, {} heads, {}{} layers, {} tokens; {}, {} threads\n",
+               enum_name(command.options.size), model.size, model.feed_forward, model.heads,
+               command.options.length > 0 ? "" : fmt::format("{} + ", model.encoder_layers), model.decoder_layers,
+               model.output_vocabulary, enum_name(command.options.precision), num_threads());
   print_output("output tokens/s  {:.0f}\n", bench.tokens_per_second());
   print_output("ms a step        {:.1f} median, {:.1f} mean of {} steps\n", 1e3 * bench.median_step,
                1e3 * bench.mean_step(command.options.steps), command.options.steps);
@@ -83,7 +89,10 @@ void print_text(const BenchTrainCommand& command, const TrainingBench& bench, do
 }
 
 void run_bench_train(BenchTrainCommand& command) {
+  check(command.options.length > 0 || !command.options.input.empty(),
+        "bench train: there are no lengths, needs --input and --output, or --length");
   use_threads(command.threads);
+  if (!command.relation.empty()) command.options.relation = {command.relation};
   command.options.device = choose_device({"bench train: --device", command.device});
   const TrainingBench bench = measure_training(command.options);
   const double peak = measure_gemm_peak(command.options.precision, command.options.device);
@@ -94,14 +103,23 @@ void run_bench_train(BenchTrainCommand& command) {
 
 void add_bench_train(CLI::App& bench) {
   auto command = std::make_shared<BenchTrainCommand>();
-  CLI::App* train =
-      bench.add_subcommand("train", "Time training steps, for sentence pairs with the lengths of a corpus");
-  add_choice(*train, "--size", command->options.size, "the size of the model: tiny (default), small, base or big");
+  CLI::App* train = bench.add_subcommand(
+      "train", "Time training steps, for sentence pairs with the lengths of a corpus, or for texts");
+  add_choice(*train, "--size", command->options.size,
+             "the size of the model: tiny (default), small, base, big or characters, which has 65 tokens");
   add_choice(*train, "--precision", command->options.precision,
              "the number format of linear layers and attention: fp32 (default) or bf16");
-  add_path(*train, "--input", command->options.input, "a file of input sentences, one per line, which give the lengths")
-      ->required();
-  add_path(*train, "--output", command->options.output, "a file of output sentences, one for each input")->required();
+  CLI::Option* input = add_path(*train, "--input", command->options.input,
+                                "a file of input sentences, one per line, which give the lengths");
+  CLI::Option* output =
+      add_path(*train, "--output", command->options.output, "a file of output sentences, one for each input");
+  input->needs(output);
+  output->needs(input);
+  add_number(*train, "--length", &command->options.length,
+             "instead of files: train a language model on texts of so many tokens", at_least(1).at_most(1e6))
+      ->excludes(input);
+  train->add_option("--relation", command->relation,
+                    "the terms of model.relation, each in quotes: \"window 256\" \"sinks 4\"; default causal");
   add_number(*train, "--tokens", &command->options.tokens, "the number of tokens in a batch, at most; default 4096",
              at_least(1).at_most(1e6));
   add_number(*train, "--steps", &command->options.steps, "the number of timed steps; default 20",

@@ -22,25 +22,40 @@
 namespace edgewise {
 namespace {
 
-constexpr std::int64_t kVocabulary = 10'000;
 constexpr std::size_t kMaxPairs = 20'000;
 constexpr std::uint64_t kTrainingSeed = 1;
 
 struct ModelDimensions {
-  std::int64_t size, feed_forward, heads, layers;
+  std::int64_t size, feed_forward, heads, layers, vocabulary;
 };
 
 // In the order of ModelSize.
-constexpr std::array<ModelDimensions, 4> kDimensions = {
-    {{128, 256, 4, 4}, {256, 1024, 4, 2}, {512, 2048, 8, 6}, {1024, 4096, 16, 6}}};
+constexpr std::array<ModelDimensions, 5> kDimensions = {{{128, 256, 4, 4, 10'000},
+                                                         {256, 1024, 4, 2, 10'000},
+                                                         {512, 2048, 8, 6, 10'000},
+                                                         {1024, 4096, 16, 6, 10'000},
+                                                         {384, 1536, 6, 6, 65}}};
+
+const ModelDimensions& dimensions_of(ModelSize size) { return kDimensions.at(static_cast<std::size_t>(size)); }
 
 /// Draws tokens other than padding. Small numbers are more frequent, as in text, so that the model can learn.
-std::vector<std::int64_t> random_tokens(std::size_t count, RandomStream& random) {
+std::vector<std::int64_t> random_tokens(std::size_t count, ModelSize size, RandomStream& random) {
+  const auto last = static_cast<double>(dimensions_of(size).vocabulary - 1);
   std::vector<std::int64_t> tokens(count);
   for (std::int64_t& token : tokens) {
-    token = 1 + static_cast<std::int64_t>(std::pow(random.uniform(), 3) * static_cast<double>(kVocabulary - 1));
+    token = 1 + static_cast<std::int64_t>(std::pow(random.uniform(), 3) * last);
   }
   return tokens;
+}
+
+/// Returns the texts of all steps, each with `options.length` predicted tokens.
+std::vector<TokenPair> random_texts(const TrainingBenchOptions& options) {
+  RandomStream random(kTrainingSeed);
+  const std::int64_t in_a_batch = std::max<std::int64_t>(options.tokens / options.length, 1);
+  std::vector<TokenPair> texts(static_cast<std::size_t>((options.warmup + options.steps) * in_a_batch));
+  const auto count = static_cast<std::size_t>(options.length) + 1;
+  for (TokenPair& text : texts) text.output = random_tokens(count, options.size, random);
+  return texts;
 }
 
 std::vector<TokenPair> random_pairs(const TrainingBenchOptions& options) {
@@ -48,18 +63,21 @@ std::vector<TokenPair> random_pairs(const TrainingBenchOptions& options) {
   RandomStream random(kTrainingSeed);
   std::vector<TokenPair> pairs;
   for (std::size_t i = 0; i < std::min(sentences.size(), kMaxPairs); ++i) {
-    std::vector<std::int64_t> input = random_tokens(estimate_subwords(sentences.inputs[i]), random);
-    std::vector<std::int64_t> output = random_tokens(estimate_subwords(sentences.outputs[i]) + 1, random);
-    pairs.push_back({std::move(input), std::move(output)});
+    std::vector<std::int64_t> input = random_tokens(estimate_subwords(sentences.inputs[i]), options.size, random);
+    const std::size_t outputs = estimate_subwords(sentences.outputs[i]) + 1;
+    pairs.push_back({std::move(input), random_tokens(outputs, options.size, random)});
   }
   return pairs;
 }
 
 Experiment experiment_of(const TrainingBenchOptions& options) {
   Experiment experiment;
-  experiment.model = bench_model_options(options.size);
+  experiment.model =
+      options.length > 0 ? bench_language_model_options(options.size) : bench_model_options(options.size);
+  experiment.model.relation = options.relation;
+  check_options(experiment.model, "bench train");
   experiment.train.precision = options.precision;
-  experiment.batch = {.tokens = options.tokens, .sentences = 0, .bucket = 0};
+  experiment.batch = {.tokens = std::max(options.tokens, options.length), .sentences = 0, .bucket = 0};
   experiment.train.schedule = ScheduleKind::kConstant;
   // So large that the losses soon fall, but not so large that the first steps of the model, without warmup, raise them.
   experiment.train.learning_rate = options.size == ModelSize::kBig ? 1e-4 : 5e-4;
@@ -69,15 +87,17 @@ Experiment experiment_of(const TrainingBenchOptions& options) {
 }
 
 /// The task of `edgewise train`, with a count of the model's floating-point operations.
-class FlopCountingTask : public TranslationTask {
+class FlopCountingTask : public ModelTask {
  public:
   explicit FlopCountingTask(const Experiment& experiment)
-      : TranslationTask({experiment, {}, make_model(experiment.model, experiment.train.seed)}, {}),
-        options_(experiment.model) {}
+      : ModelTask({experiment, {}, make_model(experiment.model, experiment.train.seed)}), options_(experiment.model) {}
+
+  bool can_validate() const override { return false; }
+  Validation validate(const StopRequest&) override { fail("bench train: the task has no validation data"); }
 
   BatchLoss loss(const Batch& batch, Pass& pass) override {
     flops_ += training_flops(options_, batch);
-    return TranslationTask::loss(batch, pass);
+    return ModelTask::loss(batch, pass);
   }
 
   /// Returns the operations since the last call.
@@ -113,13 +133,21 @@ LossTrend loss_trend(std::span<const double> losses) {
 
 TransformerOptions bench_model_options(ModelSize size) {
   TransformerOptions options;
-  options.input_vocabulary = options.output_vocabulary = kVocabulary;
+  const ModelDimensions& dimensions = dimensions_of(size);
+  options.input_vocabulary = options.output_vocabulary = dimensions.vocabulary;
   options.dropout = {.embedding = 0.0, .residual = 0.1, .attention = 0.1, .activation = 0.1};
-  const ModelDimensions& dimensions = kDimensions.at(static_cast<std::size_t>(size));
   options.size = dimensions.size;
   options.feed_forward = dimensions.feed_forward;
   options.heads = dimensions.heads;
   options.encoder_layers = options.decoder_layers = dimensions.layers;
+  return options;
+}
+
+TransformerOptions bench_language_model_options(ModelSize size) {
+  TransformerOptions options = bench_model_options(size);
+  options.kind = ModelKind::kLanguageModel;
+  options.tying = Tying::kOutput;
+  options.dropout.activation = 0.0;
   return options;
 }
 
@@ -130,7 +158,9 @@ TrainingBench measure_training(const TrainingBenchOptions& options) {
   prepare_device(options.device);
   const TensorMemory memory(options.device);
   FlopCountingTask task(experiment);
-  BatchShares batches(std::make_shared<PairsInMemory>(random_pairs(options)), experiment.batch, kTrainingSeed);
+  BatchShares batches(
+      std::make_shared<PairsInMemory>(options.length > 0 ? random_texts(options) : random_pairs(options)),
+      experiment.batch, kTrainingSeed);
   Updater update(experiment.train, task, batches, single_process(), options.device);
 
   TrainingBench bench;

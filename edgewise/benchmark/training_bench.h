@@ -13,17 +13,21 @@
 
 namespace edgewise {
 
-enum class ModelSize { kTiny, kSmall, kBase, kBig };
+enum class ModelSize { kTiny, kSmall, kBase, kBig, kCharacters };
 
-inline constexpr auto enum_names(ModelSize) { return names_in_order<ModelSize>("tiny", "small", "base", "big"); }
+inline constexpr auto enum_names(ModelSize) {
+  return names_in_order<ModelSize>("tiny", "small", "base", "big", "characters");
+}
 
 struct TrainingBenchOptions {
   ModelSize size = ModelSize::kTiny;
   Precision precision = Precision::kFp32;
   at::Device device = at::kCPU;
-  std::string input;           // file of input sentences, which give the lengths
-  std::string output;          // file of output sentences, which give the lengths
-  std::int64_t tokens = 4096;  // in a batch at most, on the longer side
+  std::string input;                    // file of input sentences, which give the lengths
+  std::string output;                   // file of output sentences, which give the lengths
+  std::int64_t length = 0;              // if above 0: trains a language model on texts of so many tokens, without files
+  StringLists relation = {{"causal"}};  // TransformerOptions::relation
+  std::int64_t tokens = 4096;           // in a batch at most, on the longer side; a text may have more
   std::int64_t steps = 20;
   std::int64_t warmup = 3;  // steps before the timed steps
   bool is_profiled = false;
@@ -53,15 +57,20 @@ struct TrainingBench {
 };
 
 /// Returns the options of a model like PyTorch's nn.Transformer: pre-norm with final norms, dropout of 0.1 on
-/// residuals, attention weights and activations, and tied embeddings of 10 000 tokens.
+/// residuals, attention weights and activations, and tied embeddings of 10 000 tokens. kCharacters has the dimensions
+/// of nanoGPT's model of Shakespeare's characters, and 65 tokens.
 TransformerOptions bench_model_options(ModelSize size);
+
+/// Returns the options of a language model with the decoder of bench_model_options, but without dropout of activations.
+TransformerOptions bench_language_model_options(ModelSize size);
 
 /// Estimates the subwords of a sentence, including the end token: words · 5/4 + 1.
 std::size_t estimate_subwords(const std::string& sentence);
 
 /// Times the training of a model of bench_model_options with label smoothing of 0.1 by Adam(0.9, 0.98, 1e-9), in
-/// batches of pairs of similar length. The first 20 000 pairs of the files give the lengths (estimate_subwords); the
-/// tokens are random, small numbers more often. Throws Error as read_pairs and loss_trend do.
+/// batches of pairs of similar length. The first 20 000 pairs of the files give the lengths (estimate_subwords), unless
+/// `length` does; the tokens are random, small numbers more often. Throws Error as read_pairs and loss_trend do, and
+/// for a relation that is no pattern of the model.
 TrainingBench measure_training(const TrainingBenchOptions& options);
 
 }  // namespace edgewise

@@ -8,7 +8,7 @@ _edgewise() {
   fi
   for ((i = 1; i < COMP_CWORD; ++i)); do
     case "$path ${COMP_WORDS[i]}" in
-      " train" | " translate" | " generate" | " serve" | " vocab" | " average" | " quantise" | " import" | " export" | " compare" | " score" | " score-pairs" | " perplexity" | " inspect" | " doctor" | " picture" | " picture attention" | " picture report" | " picture graph" | " picture graph complete" | " picture graph causal" | " picture graph window" | " picture graph strided" | " picture graph block" | " picture graph random" | " picture graph pairs" | " picture graph beam" | " picture training" | " picture halting" | " picture positions" | " bench" | " bench train" | " bench attention" | " bench message" | " bench decode") path+=" ${COMP_WORDS[i]}" ;;
+      " train" | " translate" | " generate" | " serve" | " vocab" | " average" | " quantise" | " import" | " export" | " compare" | " score" | " score-pairs" | " perplexity" | " inspect" | " doctor" | " picture" | " picture attention" | " picture report" | " picture graph" | " picture graph complete" | " picture graph causal" | " picture graph window" | " picture graph strided" | " picture graph block" | " picture graph random" | " picture graph pattern" | " picture graph pairs" | " picture graph beam" | " picture training" | " picture halting" | " picture positions" | " bench" | " bench train" | " bench attention" | " bench message" | " bench decode") path+=" ${COMP_WORDS[i]}" ;;
     esac
   done
   COMPREPLY=()
@@ -131,6 +131,10 @@ _edgewise() {
     " picture graph random:--nodes") return ;;
     " picture graph random:--in-degree") return ;;
     " picture graph random:--seed") return ;;
+    " picture graph pattern:-o" | " picture graph pattern:--out") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " picture graph pattern:--config") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " picture graph pattern:--layer") return ;;
+    " picture graph pattern:--nodes") return ;;
     " picture graph pairs:-o" | " picture graph pairs:--out") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
     " picture graph pairs:--lengths") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
     " picture graph pairs:--input") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
@@ -152,10 +156,12 @@ _edgewise() {
     " picture positions:--positions") return ;;
     " picture positions:--size") return ;;
     " picture positions:--dimensions") return ;;
-    " bench train:--size") mapfile -t COMPREPLY < <(compgen -W "tiny small base big" -- "$word"); return ;;
+    " bench train:--size") mapfile -t COMPREPLY < <(compgen -W "tiny small base big characters" -- "$word"); return ;;
     " bench train:--precision") mapfile -t COMPREPLY < <(compgen -W "fp32 bf16" -- "$word"); return ;;
     " bench train:--input") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
     " bench train:--output") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " bench train:--length") return ;;
+    " bench train:--relation") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
     " bench train:--tokens") return ;;
     " bench train:--steps") return ;;
     " bench train:--warmup") return ;;
@@ -172,7 +178,7 @@ _edgewise() {
     " bench message:--head-size") return ;;
     " bench message:--repetitions") return ;;
     " bench message:--threads") return ;;
-    " bench decode:--size") mapfile -t COMPREPLY < <(compgen -W "tiny small base big" -- "$word"); return ;;
+    " bench decode:--size") mapfile -t COMPREPLY < <(compgen -W "tiny small base big characters" -- "$word"); return ;;
     " bench decode:--model") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
     " bench decode:--device") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
     " bench decode:--precision") mapfile -t COMPREPLY < <(compgen -W "fp32 bf16 int8" -- "$word"); return ;;
@@ -213,13 +219,14 @@ _edgewise() {
     " picture graph strided") names="-h --help -o --out --nodes --stride" ;;
     " picture graph block") names="-h --help -o --out --nodes --block --causal" ;;
     " picture graph random") names="-h --help -o --out --nodes --in-degree --seed" ;;
+    " picture graph pattern") names="-h --help -o --out --config --layer --encoder --nodes" ;;
     " picture graph pairs") names="-h --help -o --out --lengths --input --output" ;;
     " picture graph beam") names="-h --help -o --out --model --input --beam --cut" ;;
     " picture training") names="-h --help --attention --layer --head -o --out" ;;
     " picture halting") names="-h --help --model --input --corpus -o --out" ;;
     " picture positions") names="-h --help -o --out --positions --size --dimensions" ;;
     " bench") names="-h --help" ;;
-    " bench train") names="-h --help --size --precision --input --output --tokens --steps --warmup --profile --json --device --threads" ;;
+    " bench train") names="-h --help --size --precision --input --output --length --relation --tokens --steps --warmup --profile --json --device --threads" ;;
     " bench attention") names="-h --help --case --device --precision --repetitions --json --threads" ;;
     " bench message") names="-h --help --case --way --heads --head-size --repetitions --json --threads" ;;
     " bench decode") names="-h --help --size --model --device --precision --beam --batch --input --sentences --output-length --min-seconds --workers --profile --json --threads" ;;
@@ -231,7 +238,7 @@ _edgewise() {
   case "$path" in
     "") mapfile -t COMPREPLY < <(compgen -W "train translate generate serve vocab average quantise import export compare score score-pairs perplexity inspect doctor picture bench" -- "$word") ;;
     " picture") mapfile -t COMPREPLY < <(compgen -W "attention report graph training halting positions" -- "$word") ;;
-    " picture graph") mapfile -t COMPREPLY < <(compgen -W "complete causal window strided block random pairs beam" -- "$word") ;;
+    " picture graph") mapfile -t COMPREPLY < <(compgen -W "complete causal window strided block random pattern pairs beam" -- "$word") ;;
     " bench") mapfile -t COMPREPLY < <(compgen -W "train attention message decode" -- "$word") ;;
     *)
       compopt -o filenames

@@ -3,7 +3,7 @@ function __fish_edgewise_at --description 'Whether the command line has these su
   set -l path
   for word in (commandline -opc)[2..]
     switch "$path $word"
-      case ' train' ' translate' ' generate' ' serve' ' vocab' ' average' ' quantise' ' import' ' export' ' compare' ' score' ' score-pairs' ' perplexity' ' inspect' ' doctor' ' picture' ' picture attention' ' picture report' ' picture graph' ' picture graph complete' ' picture graph causal' ' picture graph window' ' picture graph strided' ' picture graph block' ' picture graph random' ' picture graph pairs' ' picture graph beam' ' picture training' ' picture halting' ' picture positions' ' bench' ' bench train' ' bench attention' ' bench message' ' bench decode'
+      case ' train' ' translate' ' generate' ' serve' ' vocab' ' average' ' quantise' ' import' ' export' ' compare' ' score' ' score-pairs' ' perplexity' ' inspect' ' doctor' ' picture' ' picture attention' ' picture report' ' picture graph' ' picture graph complete' ' picture graph causal' ' picture graph window' ' picture graph strided' ' picture graph block' ' picture graph random' ' picture graph pattern' ' picture graph pairs' ' picture graph beam' ' picture training' ' picture halting' ' picture positions' ' bench' ' bench train' ' bench attention' ' bench message' ' bench decode'
         set path "$path $word"
     end
   end
@@ -206,6 +206,13 @@ complete -c edgewise -n '__fish_edgewise_at " picture graph random"' -s o -l out
 complete -c edgewise -n '__fish_edgewise_at " picture graph random"' -l nodes -x -d 'the number of nodes'
 complete -c edgewise -n '__fish_edgewise_at " picture graph random"' -l in-degree -x -d 'the number of edges into a node'
 complete -c edgewise -n '__fish_edgewise_at " picture graph random"' -l seed -x -d 'the seed of the random sources'
+complete -c edgewise -n '__fish_edgewise_at " picture graph"' -f -a pattern -d 'a node attends as a layer with a pattern of model.relation'
+complete -c edgewise -n '__fish_edgewise_at " picture graph pattern"' -s h -l help -d 'Print this help message and exit'
+complete -c edgewise -n '__fish_edgewise_at " picture graph pattern"' -s o -l out -r -F -d 'the file to write'
+complete -c edgewise -n '__fish_edgewise_at " picture graph pattern"' -l config -r -F -d 'instead of terms: a config, whose model.relation is drawn'
+complete -c edgewise -n '__fish_edgewise_at " picture graph pattern"' -l layer -x -d 'the layer of --config, from 0'
+complete -c edgewise -n '__fish_edgewise_at " picture graph pattern"' -l encoder -d 'draw the pattern of an encoder, with edges from later nodes'
+complete -c edgewise -n '__fish_edgewise_at " picture graph pattern"' -l nodes -x -d 'the number of nodes'
 complete -c edgewise -n '__fish_edgewise_at " picture graph"' -f -a pairs -d 'a batch of sentence pairs: inputs above, outputs below'
 complete -c edgewise -n '__fish_edgewise_at " picture graph pairs"' -s h -l help -d 'Print this help message and exit'
 complete -c edgewise -n '__fish_edgewise_at " picture graph pairs"' -s o -l out -r -F -d 'the file to write'
@@ -239,12 +246,14 @@ complete -c edgewise -n '__fish_edgewise_at " picture positions"' -l size -x -d 
 complete -c edgewise -n '__fish_edgewise_at " picture positions"' -l dimensions -x -d 'the dimensions to draw as curves, separated by commas'
 complete -c edgewise -n '__fish_edgewise_at ""' -f -a bench -d 'Measure the speed of training, attention, message passing and decoding on this machine'
 complete -c edgewise -n '__fish_edgewise_at " bench"' -s h -l help -d 'Print this help message and exit'
-complete -c edgewise -n '__fish_edgewise_at " bench"' -f -a train -d 'Time training steps, for sentence pairs with the lengths of a corpus'
+complete -c edgewise -n '__fish_edgewise_at " bench"' -f -a train -d 'Time training steps, for sentence pairs with the lengths of a corpus, or for texts'
 complete -c edgewise -n '__fish_edgewise_at " bench train"' -s h -l help -d 'Print this help message and exit'
-complete -c edgewise -n '__fish_edgewise_at " bench train"' -l size -x -a 'tiny small base big' -d 'the size of the model: tiny (default), small, base or big'
+complete -c edgewise -n '__fish_edgewise_at " bench train"' -l size -x -a 'tiny small base big characters' -d 'the size of the model: tiny (default), small, base, big or characters, which has 65 tokens'
 complete -c edgewise -n '__fish_edgewise_at " bench train"' -l precision -x -a 'fp32 bf16' -d 'the number format of linear layers and attention: fp32 (default) or bf16'
 complete -c edgewise -n '__fish_edgewise_at " bench train"' -l input -r -F -d 'a file of input sentences, one per line, which give the lengths'
 complete -c edgewise -n '__fish_edgewise_at " bench train"' -l output -r -F -d 'a file of output sentences, one for each input'
+complete -c edgewise -n '__fish_edgewise_at " bench train"' -l length -x -d 'instead of files: train a language model on texts of so many tokens'
+complete -c edgewise -n '__fish_edgewise_at " bench train"' -l relation -r -F -d 'the terms of model.relation, each in quotes: "window 256" "sinks 4"'
 complete -c edgewise -n '__fish_edgewise_at " bench train"' -l tokens -x -d 'the number of tokens in a batch, at most'
 complete -c edgewise -n '__fish_edgewise_at " bench train"' -l steps -x -d 'the number of timed steps'
 complete -c edgewise -n '__fish_edgewise_at " bench train"' -l warmup -x -d 'the number of steps before the timed ones'
@@ -271,7 +280,7 @@ complete -c edgewise -n '__fish_edgewise_at " bench message"' -l json -d 'print 
 complete -c edgewise -n '__fish_edgewise_at " bench message"' -l threads -x -d 'the number of threads'
 complete -c edgewise -n '__fish_edgewise_at " bench"' -f -a decode -d 'Time decoding by the runtime, for sentences with the lengths of a corpus'
 complete -c edgewise -n '__fish_edgewise_at " bench decode"' -s h -l help -d 'Print this help message and exit'
-complete -c edgewise -n '__fish_edgewise_at " bench decode"' -l size -x -a 'tiny small base big' -d 'the size of a random model: tiny (default), small, base or big'
+complete -c edgewise -n '__fish_edgewise_at " bench decode"' -l size -x -a 'tiny small base big characters' -d 'the size of a random model: tiny (default), small, base or big'
 complete -c edgewise -n '__fish_edgewise_at " bench decode"' -l model -r -F -d 'a run or model directory, instead of a random model'
 complete -c edgewise -n '__fish_edgewise_at " bench decode"' -l device -r -F -d 'where to compute: cpu (default)'
 complete -c edgewise -n '__fish_edgewise_at " bench decode"' -l precision -x -a 'fp32 bf16 int8' -d 'the number format of the weights: fp32 (default), bf16 or int8'

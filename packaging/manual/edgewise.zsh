@@ -332,6 +332,7 @@ _edgewise_picture_graph() {
         'strided:a node attends to itself and to each earlier node at a multiple of the stride'
         'block:a node attends to the nodes of its block'
         'random:a node attends to nodes that are drawn at random'
+        'pattern:a node attends as a layer with a pattern of model.relation'
         'pairs:a batch of sentence pairs\: inputs above, outputs below'
         'beam:the hypotheses of a beam search, and those that it left out'
       )
@@ -345,6 +346,7 @@ _edgewise_picture_graph() {
         strided) _edgewise_picture_graph_strided ;;
         block) _edgewise_picture_graph_block ;;
         random) _edgewise_picture_graph_random ;;
+        pattern) _edgewise_picture_graph_pattern ;;
         pairs) _edgewise_picture_graph_pairs ;;
         beam) _edgewise_picture_graph_beam ;;
       esac
@@ -406,6 +408,18 @@ _edgewise_picture_graph_random() {
     '(--nodes)--nodes=[the number of nodes]:NUMBER:' \
     '(--in-degree)--in-degree=[the number of edges into a node]:NUMBER:' \
     '(--seed)--seed=[the seed of the random sources]:NUMBER:'
+}
+_edgewise_picture_graph_pattern() {
+  _arguments -s \
+    '(-h --help)-h[Print this help message and exit]' \
+    '(-h --help)--help[Print this help message and exit]' \
+    '(-o --out)-o+[the file to write]:TEXT:_files' \
+    '(-o --out)--out=[the file to write]:TEXT:_files' \
+    '(--config)--config=[instead of terms\: a config, whose model.relation is drawn]:TEXT:_files' \
+    '(--layer)--layer=[the layer of --config, from 0]:NUMBER:' \
+    '(--encoder)--encoder[draw the pattern of an encoder, with edges from later nodes]' \
+    '(--nodes)--nodes=[the number of nodes]:NUMBER:' \
+    '*:terms:_files'
 }
 _edgewise_picture_graph_pairs() {
   _arguments -s \
@@ -470,7 +484,7 @@ _edgewise_bench() {
   case $state in
     subcommand)
       local -a subcommands=(
-        'train:Time training steps, for sentence pairs with the lengths of a corpus'
+        'train:Time training steps, for sentence pairs with the lengths of a corpus, or for texts'
         'attention:Time attention and its backward pass over a relation'
         'message:Time message passing beside attention, operation by operation, and in training'
         'decode:Time decoding by the runtime, for sentences with the lengths of a corpus'
@@ -491,10 +505,12 @@ _edgewise_bench_train() {
   _arguments -s \
     '(-h --help)-h[Print this help message and exit]' \
     '(-h --help)--help[Print this help message and exit]' \
-    '(--size)--size=[the size of the model\: tiny (default), small, base or big]:ENUM:(tiny small base big)' \
+    '(--size)--size=[the size of the model\: tiny (default), small, base, big or characters, which has 65 tokens]:ENUM:(tiny small base big characters)' \
     '(--precision)--precision=[the number format of linear layers and attention\: fp32 (default) or bf16]:ENUM:(fp32 bf16)' \
     '(--input)--input=[a file of input sentences, one per line, which give the lengths]:TEXT:_files' \
     '(--output)--output=[a file of output sentences, one for each input]:TEXT:_files' \
+    '(--length)--length=[instead of files\: train a language model on texts of so many tokens]:NUMBER:' \
+    '*--relation=[the terms of model.relation, each in quotes\: "window 256" "sinks 4"]:TEXT:_files' \
     '(--tokens)--tokens=[the number of tokens in a batch, at most]:NUMBER:' \
     '(--steps)--steps=[the number of timed steps]:NUMBER:' \
     '(--warmup)--warmup=[the number of steps before the timed ones]:NUMBER:' \
@@ -530,7 +546,7 @@ _edgewise_bench_decode() {
   _arguments -s \
     '(-h --help)-h[Print this help message and exit]' \
     '(-h --help)--help[Print this help message and exit]' \
-    '(--size)--size=[the size of a random model\: tiny (default), small, base or big]:ENUM:(tiny small base big)' \
+    '(--size)--size=[the size of a random model\: tiny (default), small, base or big]:ENUM:(tiny small base big characters)' \
     '(--model)--model=[a run or model directory, instead of a random model]:TEXT:_files' \
     '(--device)--device=[where to compute\: cpu (default)]:TEXT:_files' \
     '(--precision)--precision=[the number format of the weights\: fp32 (default), bf16 or int8]:ENUM:(fp32 bf16 int8)' \

@@ -72,6 +72,29 @@ TEST_F(BenchProgram, MeasuresTrainingStepsInBf16) {
   EXPECT_LT(bench["last_loss"], bench["first_loss"]);
 }
 
+TEST_F(BenchProgram, MeasuresLanguageModelsOfTextsWithARelation) {
+  const auto measure = [&](const std::vector<std::string>& relation) {
+    std::vector<std::string> command = {"bench",    "train", "--length", "300", "--steps", "4",
+                                        "--warmup", "1",     "--tokens", "300", "--json"};
+    command.insert(command.end(), relation.begin(), relation.end());
+    return nlohmann::json::parse(run_well(command));
+  };
+  const auto causal = measure({});
+  const auto window = measure({"--relation", "window 2", "sinks 1"});
+
+  const auto flops_of_steps = [](const nlohmann::json& bench) {
+    return bench["model_gflops"].get<double>() * bench["mean_ms"].get<double>() * 1e-3 * 4;
+  };
+  const double edges_of_a_layer = 300.0 * 301 / 2 - (3 * 300 - 3);  // that the window leaves out
+  EXPECT_NEAR(flops_of_steps(causal) - flops_of_steps(window), 4 * 4 * 12e-9 * 128 * edges_of_a_layer, 1e-6);
+  EXPECT_EQ(window["relation"], "window 2, sinks 1");
+  EXPECT_LT(window["last_loss"], window["first_loss"]);
+  expect_refused({"bench", "train", "--length", "8", "--relation", "window"},
+                 "bench train: relation has \"window\", needs window N");
+  expect_refused({"bench", "train", "--steps", "1"},
+                 "bench train: there are no lengths, needs --input and --output, or --length");
+}
+
 TEST_F(BenchProgram, PrintsAProfileOfTraining) {
   write_corpus();
 
@@ -94,7 +117,7 @@ TEST_F(BenchProgram, PrintsTrainingSpeedAsText) {
   const std::string output = run_well(train({"--steps", "3"}));
 
   EXPECT_THAT(output,
-              testing::StartsWith("tiny: size 128, feed-forward 256, 4 heads, 4 + 4 layers, 10000 words; fp32"));
+              testing::StartsWith("tiny: size 128, feed-forward 256, 4 heads, 4 + 4 layers, 10000 tokens; fp32"));
   EXPECT_THAT(output, testing::HasSubstr("output tokens/s"));
 }
 
