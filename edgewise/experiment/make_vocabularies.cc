@@ -189,6 +189,7 @@ std::string describe_unused_options(const VocabularySection& options) {
   add("byte_fallback", enum_name(options.byte_fallback), enum_name(defaults.byte_fallback));
   add("placeholders", options.placeholders, defaults.placeholders);
   add("split_digits", options.split_digits, defaults.split_digits);
+  add("line_feeds", options.line_feeds, defaults.line_feeds);
   const bool may_learn_case = options.input_case == CaseKind::kTruecase || options.output_case == CaseKind::kTruecase;
   if (!may_learn_case) add("sentences", options.sentences, defaults.sentences);
   if (unused.empty()) return "";

@@ -113,7 +113,7 @@ const std::vector<OptionRow>& option_rows() {
       {"vocabulary.sampling_best", "2", text + kPieces + Settings{"vocabulary.input_sampling=0.2"}},
 
       {"batch.tokens", "30", letters},
-      {"batch.sentences", "5", letters},
+      {"batch.sentences", "4", letters},
       {"batch.length", "5", language},
       {"batch.bucket", "1", letters + Settings{"train.steps=6"}, true},
       {"batch.window", "1100", letters + Settings{"data.train_size=3000"}, true},
