@@ -42,17 +42,42 @@ std::int64_t count_labels(const std::vector<CoverChunk>& chunks) {
   return labels;
 }
 
-/// Makes a batch of chunks. Labels that do not count are `ignored`.
+/// Makes a batch of chunks. Labels that do not count are `ignored`, unless it is negative.
 Batch make_cover_batch(std::span<const CoverChunk> chunks, std::int64_t ignored) {
   std::vector<TokenPair> texts;
   for (const CoverChunk& chunk : chunks) texts.push_back({{}, chunk.tokens});
   Batch batch = make_batch(texts);
+  if (ignored < 0) return batch;
   auto label = batch.labels.begin();
   for (const CoverChunk& chunk : chunks) {
     std::fill_n(label, chunk.first, ignored);
     label += std::ssize(chunk.tokens) - 1;
   }
   return batch;
+}
+
+/// Returns the tokens of each chunk that are only context, as chunks in which they count.
+std::vector<CoverChunk> list_contexts(const std::vector<CoverChunk>& chunks) {
+  std::vector<CoverChunk> contexts;
+  for (const CoverChunk& chunk : chunks) {
+    if (chunk.first > 0) contexts.push_back({{chunk.tokens.begin(), chunk.tokens.begin() + chunk.first + 1}, 0});
+  }
+  return contexts;
+}
+
+/// Measures the loss and the accuracy per predicted token of chunks. A token whose label is ignored counts as a token
+/// without loss.
+Validation measure_chunks(const TranslationModel& model, const std::vector<CoverChunk>& chunks, const StopRequest* stop,
+                          ProcessGroup& processes) {
+  const LossOptions options = {.smoothing = 0.0, .ignored = model.loss_options().ignored};
+  const std::vector<std::size_t> begins = cut_chunks(chunks, model.experiment.batch);
+  const auto make = [&](std::size_t number) {
+    const std::size_t begin = begins[number];
+    return make_cover_batch(std::span(chunks).subspan(begin, begins[number + 1] - begin), options.ignored);
+  };
+  Validation validation;
+  measure_by_token(model, begins.size() - 1, make, options, stop, processes, validation);
+  return validation;
 }
 
 std::optional<TokenPair> encode_recorded_text(const TranslationModel& model) {
@@ -92,19 +117,19 @@ EvaluationText encode_evaluation_text(const TransformerOptions& model, const Doc
 Validation evaluate(const TranslationModel& model, const EvaluationText& text, const StopRequest* stop,
                     ProcessGroup& processes) {
   check(!text.chunks.empty(), "evaluate: text has no chunks, needs at least one");
-  const LossOptions options = {.smoothing = 0.0, .ignored = model.loss_options().ignored};
-  const std::vector<std::size_t> begins = cut_chunks(text.chunks, model.experiment.batch);
-  const auto make = [&](std::size_t number) {
-    const std::size_t begin = begins[number];
-    return make_cover_batch(std::span(text.chunks).subspan(begin, begins[number + 1] - begin), options.ignored);
-  };
-  Validation validation;
-  measure_by_token(model, begins.size() - 1, make, options, stop, processes, validation);
-  // A batch counts a token whose label is ignored as a token without loss.
+  Validation validation = measure_chunks(model, text.chunks, stop, processes);
+  const auto labels = static_cast<double>(count_labels(text.chunks));
+  const std::vector<CoverChunk> contexts = list_contexts(text.chunks);
+  if (model.loss_options().ignored < 0 && !contexts.empty()) {
+    // Without a label to ignore, the context counts too. Alone it has the same loss, since later tokens have no effect.
+    const Validation context = measure_chunks(model, contexts, stop, processes);
+    const double share = static_cast<double>(count_labels(contexts)) / labels;
+    validation.loss -= share * context.loss;
+    validation.accuracy -= share * context.accuracy;
+  }
   const auto tokens = static_cast<double>(text.count_tokens());
-  const double per_counted = static_cast<double>(count_labels(text.chunks)) / tokens;
-  validation.loss *= per_counted;
-  validation.accuracy *= per_counted;
+  validation.loss *= labels / tokens;
+  validation.accuracy *= labels / tokens;
   const double bits = validation.loss * tokens / std::numbers::ln2;
   if (text.characters > 0) validation.bits_per_character = bits / static_cast<double>(text.characters);
   validation.bits_per_byte = bits / static_cast<double>(text.bytes);

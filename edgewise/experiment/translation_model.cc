@@ -11,7 +11,8 @@ namespace edgewise {
 LossOptions TranslationModel::loss_options() const {
   // The tokens of a benchmark are numbers without a vocabulary.
   const SpecialTokens special = vocabularies.output == nullptr ? SpecialTokens() : vocabularies.output->special();
-  return {.smoothing = experiment.train.smoothing, .ignored = special.padding};
+  const bool has_padding = special.padding != special.end;
+  return {.smoothing = experiment.train.smoothing, .ignored = has_padding ? special.padding : LossOptions().ignored};
 }
 
 TranslationModel load_model(const std::filesystem::path& path) {

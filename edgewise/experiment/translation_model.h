@@ -22,7 +22,8 @@ struct TranslationModel {
   Vocabularies vocabularies;
   std::shared_ptr<const SequenceModel> model;
 
-  /// Returns the config's label smoothing, and the padding token of the output vocabulary as the ignored label.
+  /// Returns the config's label smoothing, and the padding token of the output vocabulary as the ignored label; none if
+  /// it is also the end token, as in imported vocabularies without a padding token.
   LossOptions loss_options() const;
 };
 
