@@ -38,7 +38,9 @@ void add_export(CLI::App& program) {
   auto command = std::make_shared<ExportCommand>();
   CLI::App* exporter = program.add_subcommand("export", "Convert a model into the files of another system");
   add_path(*exporter, "model", command->model, "run or model directory")->required();
-  add_choice(*exporter, "--format", command->format, "the other system: ctranslate2, huggingface or marian")
+  add_choice(*exporter, "--format", command->format,
+             "the other system: ctranslate2, huggingface or marian; a language model "
+             "needs huggingface, and becomes GPT-2 or Llama")
       ->option_text("NAME")
       ->required();
   add_path(*exporter, "--out", command->destination, "the directory to write")->required();

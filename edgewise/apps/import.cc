@@ -25,8 +25,11 @@ void run_import(const ImportCommand& command) {
   const ImportedModel model = import_model(command.source, kCaller);
   write_model(model, command.destination, kCaller);
   const TransformerOptions& options = model.experiment.model;
-  print_output("{}: {}, {} + {} layers of size {}, {} tokens\n", printable(command.destination.string()), model.origin,
-               options.encoder_layers, options.decoder_layers, options.size, options.output_vocabulary);
+  const std::string layers = has_encoder(options.kind)
+                                 ? fmt::format("{} + {}", options.encoder_layers, options.decoder_layers)
+                                 : std::to_string(options.decoder_layers);
+  print_output("{}: {}, {} layers of size {}, {} tokens\n", printable(command.destination.string()), model.origin,
+               layers, options.size, options.output_vocabulary);
   const std::string missing = describe_missing_options(model);
   if (!missing.empty()) print_error("{}: warning: {}\n", kCaller, printable(missing));
 }
@@ -37,7 +40,8 @@ void add_import(CLI::App& program) {
   auto command = std::make_shared<ImportCommand>();
   CLI::App* importer = program.add_subcommand("import", "Convert a model of another system into a model directory");
   add_path(*importer, "source", command->source,
-           "directory of a model of Hugging Face's transformers, Marian or CTranslate2")
+           "directory of a translation model of Hugging Face's transformers, Marian or CTranslate2, or of a language "
+           "model of transformers: GPT-2, Llama, Mistral or Qwen 2")
       ->required();
   add_path(*importer, "--out", command->destination, "the model directory to write")->required();
   add_overwrite_option(*importer, command->overwrite);

@@ -1,26 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/convert/exported_content.h"
 
+#include <set>
+#include <string>
+
 #include "edgewise/base/error.h"
 #include "edgewise/base/files/stored_parameters.h"
 #include "edgewise/convert/tensor_layout.h"
 
 namespace edgewise {
-namespace {
-
-bool is_attention_bias(std::string_view name) {
-  return name.ends_with(".bias") && name.find("_attention.") != std::string_view::npos;
-}
-
-}  // namespace
 
 StoredTensors exported_parameters(const ModelFiles& model, ExportedTypes types, std::string_view caller) {
-  const TransformerOptions& stored_options = model.experiment.model;
-  TransformerOptions options = stored_options;
+  TransformerOptions options = model.experiment.model;
   options.attention_bias = true;
+  return exported_parameters(model, options, types, caller);
+}
+
+StoredTensors exported_parameters(const ModelFiles& model, const TransformerOptions& options, ExportedTypes types,
+                                  std::string_view caller) {
+  std::set<std::string> names;
+  for (const ParameterShape& parameter : list_parameters(model.experiment.model)) names.insert(parameter.name);
   StoredTensors exported;
   for (const ParameterShape& parameter : list_parameters(options)) {
-    if (!stored_options.attention_bias && is_attention_bias(parameter.name)) {
+    if (!names.contains(parameter.name)) {
       add_zeros(parameter.name, parameter.shape, exported);
       continue;
     }

@@ -22,6 +22,11 @@ enum class ExportedTypes { kStored, kF32 };
 /// with `caller`, for parameters that do not fit the options.
 StoredTensors exported_parameters(const ModelFiles& model, ExportedTypes types, std::string_view caller);
 
+/// Returns the parameters of list_parameters(options): `options` are those of the model, but may have biases that the
+/// model does not have, which are zeros.
+StoredTensors exported_parameters(const ModelFiles& model, const TransformerOptions& options, ExportedTypes types,
+                                  std::string_view caller);
+
 /// Returns the tokens of a vocabulary of kind kMapped.
 TokenList mapped_tokens(const Vocabulary& vocabulary);
 

@@ -146,6 +146,9 @@ std::string describe_forbidden_tokens(const Vocabulary& vocabulary) {
 
 std::map<std::string, std::string> exported_files(const ModelFiles& model, ExportFormat format,
                                                   std::string_view caller) {
+  if (format == ExportFormat::kHuggingFace && !has_encoder(model.experiment.model.kind)) {
+    return export_causal(model, caller);
+  }
   if (format == ExportFormat::kMarian) return export_marian(model, caller);
   return format == ExportFormat::kCtranslate2 ? export_ctranslate2(model, caller) : export_hugging_face(model, caller);
 }
@@ -156,6 +159,7 @@ std::vector<std::string> left_out_options(const ModelFiles& model, ExportFormat 
   const Vocabulary& output = *model.codec.vocabularies.output;
   const bool is_in_input = output.rules().language_place == LanguagePlace::kOutputBeforeInput;
   OptionNames names;
+  if (!has_encoder(model.experiment.model.kind)) return {};
   if (format != ExportFormat::kHuggingFace || is_in_input) leave_out_languages(model.experiment.data, names);
   if (format == ExportFormat::kCtranslate2) {
     leave_out_longest_input(model, names);

@@ -49,6 +49,12 @@ std::vector<std::string> left_out_options(const ModelFiles& model, ExportFormat 
 /// token for nothing), min_length, no_repeat_ngram and repetition_penalty; left_out_options lists the others.
 std::map<std::string, std::string> export_hugging_face(const ModelFiles& model, std::string_view caller);
 
+/// Returns the files of a language model of Hugging Face's transformers: GPT-2 for layer_norm with position vectors,
+/// Llama for rms_norm with rotary positions and gates, Mistral for such a model with a window. Biases that the model
+/// does not have are zeros in GPT-2, and a formula of positions becomes a table. causal_tokenizer.h has the tokenizer.
+/// Throws Error, beginning with `caller`, for options that none of these has, and for an output bias other than 0.
+std::map<std::string, std::string> export_causal(const ModelFiles& model, std::string_view caller);
+
 /// Returns the files of a Marian model: model.npz with F32 arrays, decoder.yml, the vocabularies and the SentencePiece
 /// models. The model must have the positions and the norm_epsilon of Marian, and begin outputs with a vector of zeros.
 /// Marian 1.12 translates as Edgewise does with the options of an imported Marian model: beam, length_norm=power,

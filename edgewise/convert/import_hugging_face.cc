@@ -7,54 +7,16 @@
 #include "edgewise/base/sorting.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/convert/hugging_face_config.h"
+#include "edgewise/convert/hugging_face_tensors.h"
 #include "edgewise/convert/hugging_face_vocabulary.h"
 #include "edgewise/convert/imported_model.h"
 #include "edgewise/convert/position_tables.h"
-#include "edgewise/convert/pytorch_model.h"
 #include "edgewise/convert/system_layouts.h"
 
 namespace edgewise {
 namespace {
 
 namespace fs = std::filesystem;
-
-StoredTensors read_safetensors(const fs::path& path, std::string_view caller) {
-  const auto file = std::make_shared<const SafetensorsFile>(SafetensorsFile::open(path, caller));
-  return {.tensors = {file->tensors().begin(), file->tensors().end()}, .memory = {file}};
-}
-
-/// Reads the files of a model that is stored in several ones.
-StoredTensors read_shards(const fs::path& index, std::string_view caller) {
-  const JsonSettings settings = JsonSettings::read(index, caller);
-  const JsonValue* files = settings.find("weight_map");
-  if (files == nullptr) settings.refuse("weight_map", "missing", "the file of each tensor");
-  std::vector<std::string> names;
-  for (const auto& [tensor, file] : files->members) names.push_back(file.text);
-  sort_unique(names);
-  StoredTensors all;
-  for (const std::string& name : names) {
-    if (!is_plain_name(name)) settings.refuse("weight_map", quote(name), "names of files beside it");
-    StoredTensors part = read_safetensors(index.parent_path() / name, caller);
-    std::ranges::move(part.tensors, std::back_inserter(all.tensors));
-    std::ranges::move(part.memory, std::back_inserter(all.memory));
-  }
-  return all;
-}
-
-StoredTensors read_tensors(const fs::path& directory, std::string_view caller) {
-  constexpr const char* kSafetensors = "model.safetensors";
-  constexpr const char* kIndex = "model.safetensors.index.json";
-  constexpr const char* kPytorch = "pytorch_model.bin";
-  if (has_entry(directory / kSafetensors, caller)) return read_safetensors(directory / kSafetensors, caller);
-  if (has_entry(directory / kIndex, caller)) return read_shards(directory / kIndex, caller);
-  check(has_entry(directory / kPytorch, caller), "{}: {} has no parameters, needs {}, {} or {}", caller,
-        directory.string(), kSafetensors, kIndex, kPytorch);
-  return read_pytorch_model(directory / kPytorch, caller);
-}
-
-bool are_equal(const TensorInfo& a, const TensorInfo& b) {
-  return a.dtype == b.dtype && a.shape == b.shape && std::ranges::equal(a.bytes, b.bytes);
-}
 
 /// Chooses the tensors of the embeddings. Files may have copies of a tied table under further names; a copy that
 /// differs from the table is a table of its own, as in transformers 5.
@@ -108,7 +70,7 @@ void set_data_options(const HuggingFaceConfig& config, const HuggingFaceVocabula
 ImportedModel import_hugging_face(const fs::path& directory, std::string_view caller) {
   HuggingFaceConfig config = read_hugging_face_config(directory, caller);
   const HuggingFaceVocabulary vocabulary = read_hugging_face_vocabulary(directory, config, caller);
-  StoredTensors stored = read_tensors(directory, caller);
+  StoredTensors stored = read_hugging_face_tensors(directory, caller);
   TensorLookup tensors(stored.tensors, fmt::format("{}: {}", caller, directory.string()));
   const HuggingFaceEmbeddingNames embeddings = choose_embeddings(config, tensors);
   config.model.tying = tying_of(embeddings);

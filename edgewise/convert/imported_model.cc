@@ -5,6 +5,7 @@
 #include "edgewise/base/error.h"
 #include "edgewise/base/files/directory.h"
 #include "edgewise/base/files/files.h"
+#include "edgewise/convert/causal_config.h"
 #include "edgewise/search/options.h"
 #include "edgewise/text/vocabulary/sentence_frame.h"
 #include "edgewise/translate/model_files.h"
@@ -20,7 +21,10 @@ ImportedModel import_any(const fs::path& path, std::string_view caller) {
         caller, path.string());
   if (has_entry(path / "model.bin", caller)) return import_ctranslate2(path, caller);
   if (has_entry(path / "decoder.yml", caller)) return import_marian(path, caller);
-  if (has_entry(path / "config.json", caller)) return import_hugging_face(path, caller);
+  if (has_entry(path / "config.json", caller)) {
+    const bool is_causal = is_causal_model(JsonSettings::read(path / "config.json", caller));
+    return is_causal ? import_causal(path, caller) : import_hugging_face(path, caller);
+  }
   fail(
       "{}: {} has no model, needs config.json (Hugging Face's transformers), decoder.yml (Marian) or model.bin "
       "(CTranslate2)",
@@ -47,6 +51,7 @@ void check_can_translate(const ImportedModel& model, const std::string& where) {
 }  // namespace
 
 std::string describe_missing_options(const ImportedModel& model) {
+  if (!has_encoder(model.experiment.model.kind)) return "";
   const TextCodec codec = text_codec(model.experiment, model.vocabularies);
   const SentenceRules& rules = model.vocabularies.input->rules();
   if (rules.language_place == LanguagePlace::kOutputBeforeInput && codec.languages.output.empty()) {
@@ -78,7 +83,7 @@ void write_model(const ImportedModel& model, const fs::path& destination, std::s
   const std::string where = fmt::format("{}: {}", caller, source);
   check_ranges(model.experiment, where);
   check_options(model.experiment.model, where);
-  check_can_translate(model, where);
+  if (has_encoder(model.experiment.model.kind)) check_can_translate(model, where);
   const SafetensorsFile parameters =
       SafetensorsFile::parse(serialize_safetensors(model.parameters.tensors), source, caller);
   check_finite(parameters, source, caller);

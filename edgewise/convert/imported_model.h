@@ -21,12 +21,13 @@ struct ImportedModel {
 };
 
 /// Reads a model of another system, which it recognises by its files: a directory of Hugging Face's transformers
-/// (MarianMT, M2M-100, NLLB-200), of Marian (decoder.yml and an npz file) or of CTranslate2 (model.bin). Throws Error,
-/// beginning with `caller`, for a part that a model directory of Edgewise cannot have exactly.
+/// (MarianMT, M2M-100, NLLB-200, GPT-2, Llama, Mistral, Qwen 2), of Marian (decoder.yml and an npz file) or of
+/// CTranslate2 (model.bin). Throws Error, beginning with `caller`, for a part that a model directory of Edgewise cannot
+/// have exactly.
 ImportedModel import_model(const std::filesystem::path& path, std::string_view caller);
 
 /// Returns the options that each translation with the model needs, because the files do not have them: the languages of
-/// a multilingual model. Empty if a sentence is enough.
+/// a multilingual model. Empty if a sentence is enough, and for a language model.
 std::string describe_missing_options(const ImportedModel& model);
 
 /// Writes a model directory. Throws Error, beginning with `caller` and the name of the source and without writing
@@ -39,6 +40,7 @@ std::int64_t longest_input(std::int64_t positions, const Vocabulary& vocabulary)
 
 // One importer for each kind of directory; import_model chooses. Errors begin with `caller`.
 ImportedModel import_hugging_face(const std::filesystem::path& directory, std::string_view caller);
+ImportedModel import_causal(const std::filesystem::path& directory, std::string_view caller);  // GPT-2, Llama
 ImportedModel import_marian(const std::filesystem::path& directory, std::string_view caller);
 ImportedModel import_ctranslate2(const std::filesystem::path& directory, std::string_view caller);
 

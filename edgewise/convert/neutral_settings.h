@@ -18,6 +18,13 @@ inline constexpr std::string_view kNeutralMembers =
     "problem_type return_dict sep_token_id task_specific_params tf_legacy_loss tokenizer_class torch_dtype torchscript "
     "transformers_version use_bfloat16 use_cache";
 
+/// Further members of the config.json of language models: those of training, of models that classify, of other
+/// programs, and defaults of generate() in older files.
+inline constexpr std::string_view kNeutralCausalMembers =
+    "do_sample initializer_range is_llama_config length_penalty max_length min_length n_ctx no_repeat_ngram_size "
+    "num_beams pretraining_tp reorder_and_upcast_attn repetition_penalty summary_activation summary_first_dropout "
+    "summary_proj_to_labels summary_type summary_use_proj transformers.js_config";
+
 /// Members of generation_config.json that do not change the outputs of greedy and beam search.
 inline constexpr std::string_view kNeutralSearchMembers =
     "assistant_confidence_threshold assistant_early_exit assistant_lookbehind cache_config "

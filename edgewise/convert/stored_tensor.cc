@@ -66,6 +66,10 @@ void add_zeros(std::string name, std::vector<std::int64_t> shape, StoredTensors&
   tensors.tensors.push_back({std::move(name), DType::kF32, std::move(shape), std::as_bytes(std::span(zeros))});
 }
 
+bool are_equal(const TensorInfo& a, const TensorInfo& b) {
+  return a.dtype == b.dtype && a.shape == b.shape && std::ranges::equal(a.bytes, b.bytes);
+}
+
 TensorLookup::TensorLookup(std::span<const TensorInfo> tensors, std::string where)
     : tensors_(tensors), where_(std::move(where)), is_used_(tensors.size(), false) {
   for (std::size_t i = 0; i < tensors.size(); ++i) {

@@ -35,6 +35,9 @@ struct StoredTensors {
 /// Adds a tensor of F32 whose elements are 0.
 void add_zeros(std::string name, std::vector<std::int64_t> shape, StoredTensors& tensors);
 
+/// Returns whether two tensors have equal types, shapes and bytes.
+bool are_equal(const TensorInfo& a, const TensorInfo& b);
+
 /// Looks up tensors by name, and records which ones were looked up.
 class TensorLookup {
  public:

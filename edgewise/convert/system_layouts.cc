@@ -21,7 +21,7 @@ class LayoutBuilder {
   /// Returns the tensors of the embeddings, the encoder and the decoder.
   std::vector<TensorLayout> run() && {
     add_embeddings();
-    add_side("encoder", options_.encoder_layers);
+    if (has_encoder(options_.kind)) add_side("encoder", options_.encoder_layers);
     add_side("decoder", options_.decoder_layers);
     return std::move(layout_);
   }
@@ -161,6 +161,92 @@ class HuggingFaceLayout : public LayoutBuilder {
   bool has_output_bias_;
 };
 
+class Gpt2Layout : public LayoutBuilder {
+ public:
+  Gpt2Layout(const TransformerOptions& options, std::string prefix)
+      : LayoutBuilder(options), prefix_(std::move(prefix)) {}
+
+ private:
+  /// Adds a Conv1D of the rows of several projections of `ours`: a linear layer whose matrix is transposed.
+  void add_linear(const std::string& theirs, const std::string& ours, const std::vector<std::string>& projections) {
+    std::vector<std::string> weights, biases;
+    for (const std::string& projection : projections) {
+      weights.push_back(fmt::format("{}.{}.weight", ours, projection));
+      biases.push_back(fmt::format("{}.{}.bias", ours, projection));
+    }
+    add(theirs + ".weight", std::move(weights), Orientation::kTransposed);
+    add(theirs + ".bias", std::move(biases));
+  }
+
+  void add_norm(const std::string& theirs, const std::string& ours) {
+    add(theirs + ".weight", {ours + ".gain"});
+    add(theirs + ".bias", {ours + ".bias"});
+  }
+
+  void add_layer(std::string_view, std::int64_t i, const std::string& ours) override {
+    const std::string theirs = fmt::format("{}h.{}.", prefix_, i);
+    add_norm(theirs + "ln_1", ours + "self_attention_norm");
+    add_linear(theirs + "attn.c_attn", ours + "self_attention", {"query", "key", "value"});
+    add_linear(theirs + "attn.c_proj", ours + "self_attention", {"output"});
+    add_norm(theirs + "ln_2", ours + "feed_forward_norm");
+    add_linear(theirs + "mlp.c_fc", ours + "feed_forward", {"inner"});
+    add_linear(theirs + "mlp.c_proj", ours + "feed_forward", {"outer"});
+  }
+
+  void add_final_norm(std::string_view, const std::string& ours) override { add_norm(prefix_ + "ln_f", ours); }
+
+  void add_embeddings() override {
+    add(prefix_ + "wte.weight", {"output_embedding.weight"});
+    add(prefix_ + "wpe.weight", {"output_positions.weight"});
+    if (options().tying == Tying::kNone) add("lm_head.weight", {"generator.weight"});
+  }
+
+  std::string prefix_;
+};
+
+class LlamaLayout : public LayoutBuilder {
+ public:
+  LlamaLayout(const TransformerOptions& options, bool has_output_biases)
+      : LayoutBuilder(options), has_output_biases_(has_output_biases) {}
+
+ private:
+  void add_linear(const std::string& theirs, const std::string& ours, bool has_bias) {
+    add(theirs + ".weight", {ours + ".weight"});
+    if (has_bias) add(theirs + ".bias", {ours + ".bias"});
+  }
+
+  void add_layer(std::string_view, std::int64_t i, const std::string& ours) override {
+    const std::string theirs = fmt::format("model.layers.{}.", i);
+    const bool has_bias = options().attention_bias;
+    const auto add_attention = [&](const char* their_name, const char* our_name, bool is_biased) {
+      add_linear(theirs + "self_attn." + their_name, ours + "self_attention." + our_name, is_biased);
+    };
+    const auto add_inner = [&](const char* their_name, const char* our_name) {
+      add_linear(theirs + "mlp." + their_name, ours + "feed_forward." + our_name, options().feed_forward_bias);
+    };
+    add(theirs + "input_layernorm.weight", {ours + "self_attention_norm.gain"});
+    add_attention("q_proj", "query", has_bias);
+    add_attention("k_proj", "key", has_bias);
+    add_attention("v_proj", "value", has_bias);
+    add_attention("o_proj", "output", has_bias && has_output_biases_);
+    add(theirs + "post_attention_layernorm.weight", {ours + "feed_forward_norm.gain"});
+    add_inner("gate_proj", "gate");
+    add_inner("up_proj", "inner");
+    add_inner("down_proj", "outer");
+  }
+
+  void add_final_norm(std::string_view, const std::string& ours) override {
+    add("model.norm.weight", {ours + ".gain"});
+  }
+
+  void add_embeddings() override {
+    add("model.embed_tokens.weight", {"output_embedding.weight"});
+    if (options().tying == Tying::kNone) add("lm_head.weight", {"generator.weight"});
+  }
+
+  bool has_output_biases_;
+};
+
 class MarianLayout : public LayoutBuilder {
  public:
   using LayoutBuilder::LayoutBuilder;
@@ -223,6 +309,14 @@ std::vector<TensorLayout> ctranslate2_layout(const TransformerOptions& options) 
 std::vector<TensorLayout> hugging_face_layout(const TransformerOptions& options,
                                               const HuggingFaceEmbeddingNames& embeddings, bool has_output_bias) {
   return HuggingFaceLayout(options, embeddings, has_output_bias).run();
+}
+
+std::vector<TensorLayout> gpt2_layout(const TransformerOptions& options, const std::string& prefix) {
+  return Gpt2Layout(options, prefix).run();
+}
+
+std::vector<TensorLayout> llama_layout(const TransformerOptions& options, bool has_output_biases) {
+  return LlamaLayout(options, has_output_biases).run();
 }
 
 std::vector<TensorLayout> marian_layout(const TransformerOptions& options) { return MarianLayout(options).run(); }

@@ -15,12 +15,14 @@ namespace {
 
 std::vector<ParameterShape> embedding_parameters(const TransformerOptions& options) {
   const std::int64_t size = options.size;
-  std::vector<ParameterShape> list = {{"input_embedding.weight", {options.input_vocabulary, size}}};
+  const bool has_input = has_encoder(options.kind);
+  std::vector<ParameterShape> list;
+  if (has_input) list.push_back({"input_embedding.weight", {options.input_vocabulary, size}});
   if (options.tying != Tying::kAll) list.push_back({"output_embedding.weight", {options.output_vocabulary, size}});
   if (options.tying == Tying::kNone) list.push_back({"generator.weight", {options.output_vocabulary, size}});
-  list.push_back({"generator.bias", {options.output_vocabulary}});
+  if (options.output_bias) list.push_back({"generator.bias", {options.output_vocabulary}});
   if (options.num_learned_positions() == 0) return list;
-  list.push_back({"input_positions.weight", {options.max_positions, size}});
+  if (has_input) list.push_back({"input_positions.weight", {options.max_positions, size}});
   list.push_back({"output_positions.weight", {options.max_positions, size}});
   return list;
 }
@@ -83,8 +85,7 @@ void join_rows(const std::vector<std::string>& parameters, const TensorByName& t
 }  // namespace
 
 std::vector<ParameterShape> list_parameters(const TransformerOptions& options) {
-  check(options.kind == ModelKind::kTransformer, "list_parameters: model.kind is {}, needs transformer",
-        enum_name(options.kind));
+  check(options.kind != ModelKind::kUniversal, "list_parameters: model.kind is universal, needs another kind");
   check(options.score == ScoreKind::kDot, "list_parameters: model.score is additive, needs dot");
   std::vector<ParameterShape> list = embedding_parameters(options);
   const auto add_linear = [&](const std::string& name, std::int64_t in, std::int64_t out, bool has_bias) {
@@ -93,27 +94,35 @@ std::vector<ParameterShape> list_parameters(const TransformerOptions& options) {
   };
   const auto add_norm = [&](const std::string& name) {
     list.push_back({name + ".gain", {options.size}});
-    list.push_back({name + ".bias", {options.size}});
+    if (options.has_norm_bias()) list.push_back({name + ".bias", {options.size}});
   };
   const auto add_layer = [&](const std::string& layer, std::initializer_list<const char*> attentions) {
     for (const char* attention : attentions) {
-      for (const char* part : {"query", "key", "value", "output"}) {
-        add_linear(layer + attention + "." + part, options.size, options.size, options.attention_bias);
+      for (const std::string part : {"query", "key", "value", "output"}) {
+        const bool is_shared = part == "key" || part == "value";
+        add_linear(layer + attention + "." + part, options.size, is_shared ? options.key_value_size() : options.size,
+                   options.attention_bias);
       }
       add_norm(layer + attention + "_norm");
     }
-    add_linear(layer + "feed_forward.inner", options.size, options.feed_forward, true);
-    add_linear(layer + "feed_forward.outer", options.feed_forward, options.size, true);
+    const bool has_bias = options.feed_forward_bias;
+    if (options.feed_forward_gate) {
+      add_linear(layer + "feed_forward.gate", options.size, options.feed_forward, has_bias);
+    }
+    add_linear(layer + "feed_forward.inner", options.size, options.feed_forward, has_bias);
+    add_linear(layer + "feed_forward.outer", options.feed_forward, options.size, has_bias);
     add_norm(layer + "feed_forward_norm");
   };
-  for (std::int64_t i = 0; i < options.encoder_layers; ++i) {
+  const bool has_input = has_encoder(options.kind);
+  for (std::int64_t i = 0; i < options.num_encoder_layers(); ++i) {
     add_layer(fmt::format("encoder.layers.{}.", i), {"self_attention"});
   }
   for (std::int64_t i = 0; i < options.decoder_layers; ++i) {
-    add_layer(fmt::format("decoder.layers.{}.", i), {"self_attention", "cross_attention"});
+    const std::string layer = fmt::format("decoder.layers.{}.", i);
+    has_input ? add_layer(layer, {"self_attention", "cross_attention"}) : add_layer(layer, {"self_attention"});
   }
   if (!options.final_norm) return list;
-  add_norm("encoder.norm");
+  if (has_input) add_norm("encoder.norm");
   add_norm("decoder.norm");
   return list;
 }

@@ -17,8 +17,8 @@ struct ParameterShape {
   std::vector<std::int64_t> shape;
 };
 
-/// Lists the parameters of a model with dot scores. Throws Error for a Universal Transformer and for additive scores,
-/// which no other system has.
+/// Lists the parameters of a model with dot scores and without t5's positions. Throws Error for a Universal Transformer
+/// and for additive scores, which no other system has.
 std::vector<ParameterShape> list_parameters(const TransformerOptions& options);
 
 // How another system stores the parameters of a model. One layout serves importing and exporting.

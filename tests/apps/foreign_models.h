@@ -23,6 +23,7 @@ struct ForeignModel {
   std::filesystem::path directory;
   std::vector<std::string> files;           // those that an import reads
   std::vector<std::string> optional_files;  // those of them without which the model is another valid one
+  bool translates = true;
 };
 
 /// Copies the files of a model to a directory, which is made.
@@ -35,6 +36,7 @@ inline void copy_model(const ForeignModel& model, const std::filesystem::path& t
 inline std::vector<ForeignModel> list_foreign_models() {
   const std::filesystem::path models = EDGEWISE_SOURCE "/tests/convert/models";
   const std::filesystem::path ctranslate2 = EDGEWISE_SOURCE "/tests/convert/ctranslate2_models";
+  const std::filesystem::path causal = EDGEWISE_SOURCE "/tests/convert/causal_models";
   return {
       {"MarianMT",
        models / "marian_2",
@@ -55,6 +57,16 @@ inline std::vector<ForeignModel> list_foreign_models() {
        ctranslate2 / "opennmt_float32",
        {"config.json", "model.bin", "source_vocabulary.json", "target_vocabulary.json"},
        {"config.json"}},
+      {"GPT-2",
+       causal / "gpt2",
+       {"config.json", "generation_config.json", "model.safetensors", "tokenizer.json"},
+       {"generation_config.json"},
+       /*translates=*/false},
+      {"Qwen 2",
+       causal / "qwen2",
+       {"config.json", "generation_config.json", "model.safetensors", "tokenizer.json"},
+       {"generation_config.json"},
+       /*translates=*/false},
   };
 }
 

@@ -27,19 +27,26 @@ class ImportTest : public SignalsTest {
   }
 };
 
-TEST_F(ImportTest, EachFamilyIsImportedTranslatedAndInspected) {
+TEST_F(ImportTest, EachFamilyIsImportedInspectedAndRun) {
   const std::vector<std::string> outputs = {
       "imported: a MarianMT model of Hugging Face's transformers, ",
       "imported: a M2M-100 model of Hugging Face's transformers, ",
       "imported: a Marian model, ",
       "imported: a CTranslate2 model, ",
       "imported: a CTranslate2 model, ",
+      "imported: a GPT-2 model of Hugging Face's transformers, 2 layers ",
+      "imported: a Qwen 2 model of Hugging Face's transformers, 2 layers ",
   };
   for (std::size_t i = 0; i < models_.size(); ++i) {
     SCOPED_TRACE(models_[i].family);
     place(models_[i]);
     EXPECT_THAT(run_well({"import", "model", "--out", "imported", "--overwrite"}), testing::StartsWith(outputs[i]));
     EXPECT_THAT(run_well({"inspect", "imported"}), testing::HasSubstr("parameters"));
+    if (!models_[i].translates) {
+      write("text", "A text.\n");
+      EXPECT_THAT(run_well({"perplexity", "--model", "imported", "text"}), testing::StartsWith("loss "));
+      continue;
+    }
     const ProcessResult translated = run_process({EDGEWISE_TRANSLATE, "--model", "imported"},
                                                  {.input = "eu.\n\na b\n", .folder = path("").string()});
     EXPECT_EQ(translated.exit_code, 0) << translated.errors;

@@ -14,6 +14,7 @@
 #include "edgewise/convert/zip_archive.h"
 #include "tests/base/support.h"
 #include "tests/convert/marian_twin.h"
+#include "tests/convert/model_changes.h"
 #include "tests/convert/model_folders.h"
 #include "tests/convert/pickle_bytes.h"
 #include "tests/support/whole_files.h"
@@ -22,40 +23,6 @@ namespace edgewise {
 namespace {
 
 namespace fs = std::filesystem;
-
-using Change = std::function<void(const fs::path& model)>;
-
-void write(const fs::path& path, std::string_view bytes) {
-  fs::remove(path);
-  write_file_atomically(path, bytes, "test");
-}
-
-/// Replaces the first occurrence of a text in a file.
-Change replace(const std::string& file, const std::string& before, const std::string& after) {
-  return [=](const fs::path& model) {
-    std::string text = read_file(model / file, "test");
-    const std::size_t found = text.find(before);
-    ASSERT_NE(found, std::string::npos) << file << " lacks " << before;
-    write(model / file, text.replace(found, before.size(), after));
-  };
-}
-
-/// Adds a member to a JSON object.
-Change add(const std::string& file, const std::string& member) { return replace(file, "{", "{" + member + ","); }
-
-Change with_file(const std::string& file, const std::string& bytes) {
-  return [=](const fs::path& model) { write(model / file, bytes); };
-}
-
-/// Changes the tensors of model.safetensors.
-Change with_tensors(const std::function<void(std::vector<TensorInfo>&)>& change) {
-  return [=](const fs::path& model) {
-    const SafetensorsFile file = SafetensorsFile::open(model / "model.safetensors");
-    std::vector<TensorInfo> tensors(file.tensors().begin(), file.tensors().end());
-    change(tensors);
-    write(model / "model.safetensors", serialize_safetensors(tensors));
-  };
-}
 
 /// Changes the arrays of model.npz.
 Change with_arrays(const std::function<void(std::vector<TensorInfo>&)>& change) {
@@ -81,39 +48,8 @@ Change with_options(const std::string& before, const std::string& after) {
   };
 }
 
-void remove_tensor(std::vector<TensorInfo>& tensors, std::string_view name) {
-  ASSERT_EQ(std::erase_if(tensors, [&](const TensorInfo& tensor) { return tensor.name == name; }), 1U);
-}
-
-TensorInfo& find(std::vector<TensorInfo>& tensors, std::string_view name) {
-  return *std::ranges::find(tensors, name, &TensorInfo::name);
-}
-
-struct HostileModel {
-  std::string name;
-  Change change;
-  std::string error;  // {} is the path of the directory
-};
-
-/// Applies each change to a model of its own, and compares the errors of importing it.
-class HostileModelTest : public testing::Test {
+class HostileModelTest : public ModelChangeTest {
  protected:
-  void expect_errors(const fs::path& model, const std::vector<HostileModel>& hostile) const {
-    for (const auto& [name, change, error] : hostile) {
-      SCOPED_TRACE(name);
-      const fs::path copy = folder_ / "copy";
-      fs::remove_all(copy);
-      fs::copy(model, copy);
-      change(copy);
-      std::string expected = "test: " + error;
-      const std::size_t place = expected.find("{}");
-      if (place != std::string::npos) expected.replace(place, 2, copy.string());
-      const std::string found = error_of([&] { import_model(copy, "test"); });
-      EXPECT_TRUE(found.starts_with(expected)) << "found:    " << found << "\nexpected: " << expected;
-      EXPECT_EQ(found.find('\n'), std::string::npos);
-    }
-  }
-
   /// Makes the files of the twin of a model of transformers.
   fs::path marian_model() const {
     write_model(marian_twin(import_model(folder_of_committed_models() / "marian_2", "test")), folder_ / "model",
@@ -121,8 +57,6 @@ class HostileModelTest : public testing::Test {
     export_model(read_model_files(folder_ / "model", "test"), ExportFormat::kMarian, folder_ / "marian", "test");
     return folder_ / "marian";
   }
-
-  const TemporaryFolder folder_;
 };
 
 const std::string kConfig = "config.json";
@@ -134,9 +68,10 @@ TEST_F(HostileModelTest, OfTransformersNamesTheSettingThatEdgewiseDoesNotHave) {
       folder_of_committed_models() / "marian_2",
       {
           {"another model", replace(kConfig, R"("marian")", R"("bart")"),
-           R"({}/config.json: model_type is "bart", needs marian or m2m_100)"},
+           R"({}/config.json: model_type is "bart", needs marian, m2m_100, gpt2, llama, mistral or qwen2)"},
           {"no model type", replace(kConfig, R"("model_type")", R"("type")"),
-           "{}/config.json: model_type is missing, needs marian or m2m_100; a model of CTranslate2 needs model.bin"},
+           "{}/config.json: model_type is missing, needs marian, m2m_100, gpt2, llama, mistral or qwen2; a model of "
+           "CTranslate2 needs model.bin"},
           {"an activation", replace(kConfig, R"("swish")", R"("gelu_new")"),
            R"({}/config.json: activation_function is "gelu_new", needs relu, gelu, silu or swish)"},
           {"heads of the sides", replace(kConfig, R"("decoder_attention_heads": 1)", R"("decoder_attention_heads": 2)"),

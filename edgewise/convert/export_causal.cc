@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "edgewise/base/error.h"
+#include "edgewise/base/files/json.h"
+#include "edgewise/convert/causal_tokenizer.h"
+#include "edgewise/convert/export_checks.h"
+#include "edgewise/convert/exported_content.h"
+#include "edgewise/convert/exported_model.h"
+#include "edgewise/convert/position_tables.h"
+#include "edgewise/convert/system_layouts.h"
+#include "edgewise/translate/model_files.h"
+
+namespace edgewise {
+namespace {
+
+/// Classes of transformers that can have a model.
+enum class CausalTarget { kGpt2, kLlama };
+
+/// The rows that a table of the positions of a formula has at least.
+constexpr std::int64_t kLeastPositions = 2048;
+
+void check_biases(const StoredTensors& parameters, std::string_view caller) {
+  for (const TensorInfo& tensor : parameters.tensors) {
+    if (tensor.name != "generator.bias") continue;
+    check(std::ranges::all_of(to_floats(tensor, caller), [](float value) { return value == 0; }),
+          "{}: generator.bias has elements other than 0, needs 0, as language models of transformers have none; train "
+          "with model.output_bias=false",
+          caller);
+  }
+}
+
+/// Throws Error for options that neither GPT-2 nor Llama has.
+void check_common_options(const Experiment& experiment, std::string_view caller) {
+  const TransformerOptions& model = experiment.model;
+  if (model.score != ScoreKind::kDot) refuse_option(caller, "model.score", enum_name(model.score), "dot");
+  if (model.clamp) refuse_option(caller, "model.clamp", json_number(*model.clamp), "no limit");
+  if (model.norm_placement != NormPlacement::kPre) {
+    refuse_option(caller, "model.norm_placement", enum_name(model.norm_placement), "pre");
+  }
+  if (!model.final_norm) refuse_option(caller, "model.final_norm", "false", "true");
+  if (model.scale_embedding) refuse_option(caller, "model.scale_embedding", "true", "false");
+  check_case_is_kept(experiment.vocabulary, caller);
+}
+
+CausalTarget choose_target(const TransformerOptions& model, std::string_view caller) {
+  if (model.norm == NormKind::kRmsNorm) {
+    if (model.positions != PositionKind::kRotary) {
+      refuse_option(caller, "model.positions", enum_name(model.positions), "rotary with norm rms_norm, as Llama");
+    }
+    if (!model.feed_forward_gate) refuse_option(caller, "model.feed_forward_gate", "false", "true for Llama");
+    return CausalTarget::kLlama;
+  }
+  if (model.norm != NormKind::kLayerNorm) {
+    refuse_option(caller, "model.norm", enum_name(model.norm), "layer_norm (GPT-2) or rms_norm (Llama)");
+  }
+  if (!has_position_vectors(model.positions)) {
+    refuse_option(caller, "model.positions", enum_name(model.positions), "position vectors with layer_norm, as GPT-2");
+  }
+  if (model.feed_forward_gate) refuse_option(caller, "model.feed_forward_gate", "true", "false for GPT-2");
+  if (model.num_key_value_heads() != model.heads) {
+    refuse_option(caller, "model.key_value_heads", std::to_string(model.key_value_heads), "0 for GPT-2");
+  }
+  return CausalTarget::kGpt2;
+}
+
+std::string_view causal_activation(Activation activation) {
+  return activation == Activation::kGeluTanh ? "gelu_new" : enum_name(activation);
+}
+
+/// Returns the most tokens of a text: the rows of the table of positions, or the length of training.
+std::int64_t count_positions(const Experiment& experiment) {
+  if (!has_position_vectors(experiment.model.positions)) return experiment.batch.length;
+  const std::int64_t learned = experiment.model.num_learned_positions();
+  return learned > 0 ? learned : std::max(kLeastPositions, experiment.batch.length);
+}
+
+void add_special(const SpecialTokens& special, JsonObject& json) {
+  json.add("bos_token_id", special.begin).add("eos_token_id", special.end).add("pad_token_id", special.padding);
+}
+
+std::string write_gpt2_config(const Experiment& experiment, const SpecialTokens& special) {
+  const TransformerOptions& model = experiment.model;
+  JsonObject json;
+  json.add_json("architectures", R"(["GPT2LMHeadModel"])").add("model_type", "gpt2").add("dtype", "float32");
+  json.add("n_embd", model.size).add("n_head", model.heads).add("n_layer", model.decoder_layers);
+  json.add("n_inner", model.feed_forward).add("n_positions", count_positions(experiment));
+  json.add("vocab_size", model.output_vocabulary).add("activation_function", causal_activation(model.activation));
+  json.add("layer_norm_epsilon", model.norm_epsilon).add("tie_word_embeddings", model.tying == Tying::kOutput);
+  json.add("embd_pdrop", model.dropout.embedding).add("resid_pdrop", model.dropout.residual);
+  json.add("attn_pdrop", model.dropout.attention);
+  add_special(special, json);
+  return json.text() + "\n";
+}
+
+std::string write_llama_config(const Experiment& experiment, const SpecialTokens& special) {
+  const TransformerOptions& model = experiment.model;
+  JsonObject json;
+  json.add_json("architectures", R"(["LlamaForCausalLM"])").add("model_type", "llama").add("dtype", "float32");
+  json.add("hidden_size", model.size).add("num_attention_heads", model.heads).add("head_dim", model.head_size());
+  json.add("num_key_value_heads", model.num_key_value_heads()).add("num_hidden_layers", model.decoder_layers);
+  json.add("intermediate_size", model.feed_forward).add("hidden_act", causal_activation(model.activation));
+  json.add("max_position_embeddings", count_positions(experiment)).add("rms_norm_eps", model.norm_epsilon);
+  json.add("vocab_size", model.output_vocabulary).add("tie_word_embeddings", model.tying == Tying::kOutput);
+  json.add("attention_dropout", model.dropout.attention);
+  json.add_json("rope_parameters",
+                JsonObject().add("rope_theta", model.rotary_base).add("rope_type", "default").text());
+  // Transformers 4 reads the base here.
+  json.add("rope_theta", model.rotary_base);
+  json.add("attention_bias", model.attention_bias).add("mlp_bias", model.feed_forward_bias);
+  add_special(special, json);
+  return json.text() + "\n";
+}
+
+/// Returns the parameters of GPT-2: with all biases, and with a table of the positions of a formula.
+StoredTensors gpt2_parameters(const ModelFiles& model, TransformerOptions options, std::string_view caller) {
+  options.attention_bias = options.feed_forward_bias = options.norm_bias = true;
+  StoredTensors parameters = exported_parameters(model, options, ExportedTypes::kStored, caller);
+  if (options.positions != PositionKind::kLearned) {
+    const std::int64_t rows = count_positions(model.experiment);
+    parameters.add("output_positions.weight", {rows, options.size},
+                   position_table(options.size, options.positions, rows));
+  }
+  return parameters;
+}
+
+std::string write_causal_parameters(const ModelFiles& model, CausalTarget target, std::string_view caller) {
+  const TransformerOptions& options = model.experiment.model;
+  const bool is_gpt2 = target == CausalTarget::kGpt2;
+  const StoredTensors parameters = is_gpt2 ? gpt2_parameters(model, options, caller)
+                                           : exported_parameters(model, options, ExportedTypes::kStored, caller);
+  check_biases(parameters, caller);
+  const std::vector<TensorLayout> layout =
+      is_gpt2 ? gpt2_layout(options, "transformer.") : llama_layout(options, /*has_output_biases=*/true);
+  const StoredTensors exported = export_parameters(parameters.tensors, layout);
+  return serialize_safetensors(exported.tensors, {{"format", "pt"}});
+}
+
+}  // namespace
+
+std::map<std::string, std::string> export_causal(const ModelFiles& model, std::string_view caller) {
+  const Experiment& experiment = model.experiment;
+  check_common_options(experiment, caller);
+  const CausalTarget target = choose_target(experiment.model, caller);
+  const SpecialTokens& special = model.codec.vocabularies.output->special();
+  std::map<std::string, std::string> files =
+      write_causal_tokenizer(*model.codec.vocabularies.output, count_positions(experiment), caller);
+  files["config.json"] =
+      target == CausalTarget::kGpt2 ? write_gpt2_config(experiment, special) : write_llama_config(experiment, special);
+  JsonObject generation;
+  add_special(special, generation);
+  files["generation_config.json"] = generation.text() + "\n";
+  files["model.safetensors"] = write_causal_parameters(model, target, caller);
+  return files;
+}
+
+}  // namespace edgewise
