@@ -144,15 +144,15 @@ std::vector<bool> find_sliding_layers(const JsonSettings& config, bool is_qwen2,
   return slides;
 }
 
-/// Throws Error for a window that is shorter than the longest text.
-void check_windows(const JsonSettings& config, const CausalConfig& result) {
-  const bool is_qwen2 = config.text("model_type") == "qwen2";
-  const std::vector<bool> slides = find_sliding_layers(config, is_qwen2, result.model.decoder_layers);
-  const std::int64_t size = config.whole_number("sliding_window").value_or(0);
-  if (std::ranges::find(slides, true) == slides.end() || size >= result.positions) return;
-  config.refuse(
-      "sliding_window", std::to_string(size),
-      fmt::format("none, or at least max_position_embeddings, which is {}: Edgewise has no windows", result.positions));
+/// Returns the relation of each layer: the last sliding_window tokens, or all earlier ones.
+StringLists read_relation(const JsonSettings& config, std::int64_t layers) {
+  StringLists relation;
+  for (const bool slides : find_sliding_layers(config, config.text("model_type") == "qwen2", layers)) {
+    relation.push_back({slides ? fmt::format("window {}", read_count(config, "sliding_window", 1)) : "causal"});
+  }
+  const bool are_equal = std::ranges::all_of(relation, [&](const auto& terms) { return terms == relation.front(); });
+  if (are_equal) relation.resize(1);
+  return relation;
 }
 
 void read_llama(const JsonSettings& config, CausalConfig& result) {
@@ -236,7 +236,9 @@ CausalConfig read_causal_config(const fs::path& directory, std::string_view call
   }
   result.model.input_vocabulary = result.model.output_vocabulary = vocabulary;
   check_ranges(result.model, config.where());  // before memory is taken for so many parameters, layers and tokens
-  if (result.family == CausalFamily::kLlama) check_windows(config, result);
+  if (result.family == CausalFamily::kLlama) {
+    result.model.relation = read_relation(config, result.model.decoder_layers);
+  }
   read_special_tokens(config, result);
   const fs::path generation = directory / "generation_config.json";
   if (has_entry(generation, caller)) read_special_tokens(JsonSettings::read(generation, caller), result);

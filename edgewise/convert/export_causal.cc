@@ -10,6 +10,7 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/files/json.h"
+#include "edgewise/base/utf8.h"
 #include "edgewise/convert/causal_tokenizer.h"
 #include "edgewise/convert/export_checks.h"
 #include "edgewise/convert/exported_content.h"
@@ -22,18 +23,20 @@ namespace edgewise {
 namespace {
 
 /// Classes of transformers that can have a model.
-enum class CausalTarget { kGpt2, kLlama };
+enum class CausalTarget { kGpt2, kLlama, kMistral, kQwen2 };
 
 /// The rows that a table of the positions of a formula has at least.
 constexpr std::int64_t kLeastPositions = 2048;
 
-void check_biases(const StoredTensors& parameters, std::string_view caller) {
+/// Throws Error for biases that the class does not have, unless they are zeros.
+void check_biases(const StoredTensors& parameters, CausalTarget target, std::string_view caller) {
   for (const TensorInfo& tensor : parameters.tensors) {
-    if (tensor.name != "generator.bias") continue;
+    const bool is_projection = tensor.name == "generator.bias";
+    const bool is_attention = target == CausalTarget::kQwen2 && tensor.name.ends_with(".self_attention.output.bias");
+    if (!is_projection && !is_attention) continue;
     check(std::ranges::all_of(to_floats(tensor, caller), [](float value) { return value == 0; }),
-          "{}: generator.bias has elements other than 0, needs 0, as language models of transformers have none; train "
-          "with model.output_bias=false",
-          caller);
+          "{}: {} has elements other than 0, needs 0, as transformers has no such bias{}", caller, tensor.name,
+          is_projection ? "; train with model.output_bias=false" : " in Qwen 2");
   }
 }
 
@@ -50,14 +53,42 @@ void check_common_options(const Experiment& experiment, std::string_view caller)
   check_case_is_kept(experiment.vocabulary, caller);
 }
 
-CausalTarget choose_target(const TransformerOptions& model, std::string_view caller) {
-  if (model.norm == NormKind::kRmsNorm) {
-    if (model.positions != PositionKind::kRotary) {
-      refuse_option(caller, "model.positions", enum_name(model.positions), "rotary with norm rms_norm, as Llama");
-    }
-    if (!model.feed_forward_gate) refuse_option(caller, "model.feed_forward_gate", "false", "true for Llama");
-    return CausalTarget::kLlama;
+/// The layers with windows, which are equally long.
+struct CausalWindows {
+  std::int64_t size = 0;  // 0 if no layer has a window
+  std::vector<bool> slides;
+};
+
+CausalWindows find_windows(const TransformerOptions& model, std::string_view caller) {
+  const RelationPatterns patterns = model.decoder_patterns();
+  CausalWindows windows;
+  for (std::int64_t i = 0; i < model.decoder_layers; ++i) {
+    const auto layer = static_cast<std::size_t>(i);
+    const RelationTerms& terms = patterns.of_layer(layer);
+    windows.slides.push_back(!patterns.is_default(layer));
+    if (!windows.slides.back()) continue;
+    const bool is_window = terms.size() == 1 && terms[0].kind == TermKind::kWindow;
+    if (is_window && windows.size == 0) windows.size = terms[0].size;
+    if (is_window && terms[0].size == windows.size) continue;
+    refuse_option(caller, "model.relation", quote(format_terms(terms)), "causal and windows of one length");
   }
+  return windows;
+}
+
+CausalTarget choose_llama(const TransformerOptions& model, std::string_view caller) {
+  if (model.positions != PositionKind::kRotary) {
+    refuse_option(caller, "model.positions", enum_name(model.positions), "rotary with norm rms_norm, as Llama");
+  }
+  if (!model.feed_forward_gate) refuse_option(caller, "model.feed_forward_gate", "false", "true for Llama");
+  const CausalWindows windows = find_windows(model, caller);
+  if (windows.size == 0) return CausalTarget::kLlama;
+  if (model.feed_forward_bias) refuse_option(caller, "model.feed_forward_bias", "true", "false with a window");
+  const bool is_everywhere = std::ranges::find(windows.slides, false) == windows.slides.end();
+  return is_everywhere && !model.attention_bias ? CausalTarget::kMistral : CausalTarget::kQwen2;
+}
+
+CausalTarget choose_target(const TransformerOptions& model, std::string_view caller) {
+  if (model.norm == NormKind::kRmsNorm) return choose_llama(model, caller);
   if (model.norm != NormKind::kLayerNorm) {
     refuse_option(caller, "model.norm", enum_name(model.norm), "layer_norm (GPT-2) or rms_norm (Llama)");
   }
@@ -68,6 +99,7 @@ CausalTarget choose_target(const TransformerOptions& model, std::string_view cal
   if (model.num_key_value_heads() != model.heads) {
     refuse_option(caller, "model.key_value_heads", std::to_string(model.key_value_heads), "0 for GPT-2");
   }
+  if (find_windows(model, caller).size > 0) refuse_option(caller, "model.relation", "a window", "causal for GPT-2");
   return CausalTarget::kGpt2;
 }
 
@@ -100,10 +132,29 @@ std::string write_gpt2_config(const Experiment& experiment, const SpecialTokens&
   return json.text() + "\n";
 }
 
-std::string write_llama_config(const Experiment& experiment, const SpecialTokens& special) {
+void add_windows(const CausalWindows& windows, CausalTarget target, JsonObject& json) {
+  json.add("sliding_window", windows.size);
+  if (target != CausalTarget::kQwen2) return;
+  json.add("use_sliding_window", true);
+  json.add_json("layer_types", json_array(windows.slides, [](bool slides) {
+                  return quote_json(slides ? "sliding_attention" : "full_attention");
+                }));
+}
+
+/// Returns the name of a class and its model_type.
+std::pair<std::string_view, std::string_view> names_of(CausalTarget target) {
+  if (target == CausalTarget::kMistral) return {"MistralForCausalLM", "mistral"};
+  if (target == CausalTarget::kQwen2) return {"Qwen2ForCausalLM", "qwen2"};
+  return {"LlamaForCausalLM", "llama"};
+}
+
+std::string write_llama_config(const Experiment& experiment, CausalTarget target, const SpecialTokens& special,
+                               std::string_view caller) {
   const TransformerOptions& model = experiment.model;
+  const auto [name, type] = names_of(target);
   JsonObject json;
-  json.add_json("architectures", R"(["LlamaForCausalLM"])").add("model_type", "llama").add("dtype", "float32");
+  json.add_json("architectures", fmt::format("[{}]", quote_json(name))).add("model_type", type);
+  json.add("dtype", "float32");
   json.add("hidden_size", model.size).add("num_attention_heads", model.heads).add("head_dim", model.head_size());
   json.add("num_key_value_heads", model.num_key_value_heads()).add("num_hidden_layers", model.decoder_layers);
   json.add("intermediate_size", model.feed_forward).add("hidden_act", causal_activation(model.activation));
@@ -114,7 +165,11 @@ std::string write_llama_config(const Experiment& experiment, const SpecialTokens
                 JsonObject().add("rope_theta", model.rotary_base).add("rope_type", "default").text());
   // Transformers 4 reads the base here.
   json.add("rope_theta", model.rotary_base);
-  json.add("attention_bias", model.attention_bias).add("mlp_bias", model.feed_forward_bias);
+  if (target == CausalTarget::kLlama) {
+    json.add("attention_bias", model.attention_bias).add("mlp_bias", model.feed_forward_bias);
+  } else {
+    add_windows(find_windows(model, caller), target, json);
+  }
   add_special(special, json);
   return json.text() + "\n";
 }
@@ -132,13 +187,14 @@ StoredTensors gpt2_parameters(const ModelFiles& model, TransformerOptions option
 }
 
 std::string write_causal_parameters(const ModelFiles& model, CausalTarget target, std::string_view caller) {
-  const TransformerOptions& options = model.experiment.model;
+  TransformerOptions options = model.experiment.model;
   const bool is_gpt2 = target == CausalTarget::kGpt2;
+  if (target == CausalTarget::kQwen2) options.attention_bias = true;
   const StoredTensors parameters = is_gpt2 ? gpt2_parameters(model, options, caller)
                                            : exported_parameters(model, options, ExportedTypes::kStored, caller);
-  check_biases(parameters, caller);
+  check_biases(parameters, target, caller);
   const std::vector<TensorLayout> layout =
-      is_gpt2 ? gpt2_layout(options, "transformer.") : llama_layout(options, /*has_output_biases=*/true);
+      is_gpt2 ? gpt2_layout(options, "transformer.") : llama_layout(options, target != CausalTarget::kQwen2);
   const StoredTensors exported = export_parameters(parameters.tensors, layout);
   return serialize_safetensors(exported.tensors, {{"format", "pt"}});
 }
@@ -152,8 +208,8 @@ std::map<std::string, std::string> export_causal(const ModelFiles& model, std::s
   const SpecialTokens& special = model.codec.vocabularies.output->special();
   std::map<std::string, std::string> files =
       write_causal_tokenizer(*model.codec.vocabularies.output, count_positions(experiment), caller);
-  files["config.json"] =
-      target == CausalTarget::kGpt2 ? write_gpt2_config(experiment, special) : write_llama_config(experiment, special);
+  files["config.json"] = target == CausalTarget::kGpt2 ? write_gpt2_config(experiment, special)
+                                                       : write_llama_config(experiment, target, special, caller);
   JsonObject generation;
   add_special(special, generation);
   files["generation_config.json"] = generation.text() + "\n";

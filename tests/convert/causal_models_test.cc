@@ -196,7 +196,7 @@ TEST_P(CausalModelTest, IsMeasuredInWindowsThatCountEachTokenOnce) {
 TEST_P(CausalModelTest, HasAConfigWithWhichTrainingCanStart) { expect_trainable(model_); }
 
 /// Returns tensors by name, without the names' prefix `transformer.`, which files of GPT-2 may leave out, without those
-/// that a model computes itself, and without the biases of zeros that Llama has where Qwen 2 has none.
+/// that a model computes itself, and without the biases of zeros that Llama has where Qwen 2 without windows has none.
 std::map<std::string, const TensorInfo*> stored_tensors(const StoredTensors& stored, bool is_qwen2) {
   std::map<std::string, const TensorInfo*> tensors;
   for (const TensorInfo& tensor : stored.tensors) {

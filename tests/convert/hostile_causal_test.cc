@@ -96,21 +96,15 @@ TEST_F(HostileCausalTest, OfLlamaNamesTheSettingThatEdgewiseDoesNotHave) {
       });
 }
 
-TEST_F(HostileCausalTest, NamesTheWindowThatIsShorterThanTexts) {
-  expect_errors(
-      causal_model("mistral"),
-      {{"a window", replace(kCausal, R"("sliding_window": 40)", R"("sliding_window": 39)"),
-        "{}/config.json: sliding_window is 39, needs none, or at least max_position_embeddings, which is 40"}});
+TEST_F(HostileCausalTest, NamesTheSettingOfWindows) {
+  expect_errors(causal_model("mistral"),
+                {{"no tokens", replace(kCausal, R"("sliding_window": 4)", R"("sliding_window": 0)"),
+                  "{}/config.json: sliding_window is 0, needs at least 1"}});
   expect_errors(causal_model("qwen2"),
-                {{"a window",
-                  [](const fs::path& model) {
-                    replace(kCausal, R"("use_sliding_window": false)", R"("use_sliding_window": true)")(model);
-                    replace(kCausal, R"("sliding_window": null)", R"("sliding_window": 8)")(model);
-                    replace(kCausal, "full_attention", "sliding_attention")(model);
-                  },
-                  "{}/config.json: sliding_window is 8, needs none, or at least"},
-                 {"a kind of layer", replace(kCausal, "full_attention", "chunked_attention"),
-                  R"({}/config.json: layer_types is "chunked_attention", needs full_attention without sliding_window)"},
+                {{"a kind of layer", replace(kCausal, "full_attention", "chunked_attention"),
+                  R"({}/config.json: layer_types is "chunked_attention", needs full_attention or sliding_attention)"},
+                 {"no window", replace(kCausal, R"("use_sliding_window": true)", R"("use_sliding_window": false)"),
+                  R"({}/config.json: layer_types is "sliding_attention", needs full_attention without sliding_window)"},
                  {"too few layers", replace(kCausal, R"("num_hidden_layers": 2)", R"("num_hidden_layers": 3)"),
                   R"({}/config.json: layer_types is )"}});
 }
@@ -210,6 +204,14 @@ TEST_F(HostileCausalTest, AnExportNamesTheOptionThatTheOtherSystemDoesNotHave) {
             "test: model.feed_forward_gate is false, needs true for Llama");
   EXPECT_EQ(error([](Options& o) { o.norm = NormKind::kLayerNorm; }),
             "test: model.positions is rotary, needs position vectors with layer_norm, as GPT-2");
+  EXPECT_EQ(error([](Options& o) {
+              o.relation = {{"window 4", "sinks 1"}};
+            }),
+            R"(test: model.relation is "window 4, sinks 1", needs causal and windows of one length)");
+  EXPECT_EQ(error([](Options& o) {
+              o.relation = {{"window 4"}, {"window 5"}};
+            }),
+            R"(test: model.relation is "window 5", needs causal and windows of one length)");
   EXPECT_EQ(export_error(folder_.path(), ExportFormat::kMarian, [](Options&) {}),
             "test: model.kind is language_model, needs transformer");
   EXPECT_EQ(export_error(folder_.path(), ExportFormat::kCtranslate2, [](Options&) {}),
