@@ -98,27 +98,42 @@ std::vector<Rows> score_texts(Scorer& scorer, const std::vector<Tokens>& texts,
   return rows;
 }
 
+void expect_agreement(const TransformerOptions& options, std::int64_t length) {
+  SCOPED_TRACE(testing::Message() << enum_name(options.preset) << ", " << enum_name(options.positions) << ", size "
+                                  << options.size << ", vocabulary " << options.output_vocabulary << ", "
+                                  << options.relation.front().front());
+  const LanguageModel model = random_language_model(options);
+  const Tokens text = random_text(length, options.output_vocabulary);
+  const Rows expected = definition(model, text);
+  const RuntimeModel runtime = runtime_of(model);
+  const auto scorer = runtime.make_scorer();
+  for (const std::int64_t begin : {std::int64_t{0}, std::int64_t{1}, length / 2}) {
+    const Rows found = score_texts(*scorer, {text}, {begin}).front();
+    ASSERT_EQ(std::ssize(found), length - begin);
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      expect_near(found[i], expected[static_cast<std::size_t>(begin) + i], 1e-4f);
+    }
+  }
+}
+
 TEST(LanguageModelRuntime, AgreesWithTheModelOverLibtorchForAllOptions) {
   for (const InstructionSet set : kernels::runnable_instruction_sets()) {
     const ForcedInstructionSet forced(set);
+    SCOPED_TRACE(kernels::instruction_set_name(set));
     for (TransformerOptions options : all_kinds_of_options()) {
       options.max_positions = 23;  // as many as the text has tokens
-      SCOPED_TRACE(testing::Message() << kernels::instruction_set_name(set) << ", " << enum_name(options.preset) << ", "
-                                      << enum_name(options.positions) << ", size " << options.size << ", vocabulary "
-                                      << options.output_vocabulary);
-      const LanguageModel model = random_language_model(options);
-      const Tokens text = random_text(23, options.output_vocabulary);
-      const Rows expected = definition(model, text);
-      const RuntimeModel runtime = runtime_of(model);
-      const auto scorer = runtime.make_scorer();
-      for (const std::int64_t begin : {0, 1, 14}) {
-        const Rows found = score_texts(*scorer, {text}, {begin}).front();
-        ASSERT_EQ(std::ssize(found), 23 - begin);
-        for (std::size_t i = 0; i < found.size(); ++i) {
-          expect_near(found[i], expected[static_cast<std::size_t>(begin) + i], 1e-4f);
-        }
-      }
-      if (testing::Test::HasFatalFailure()) return;
+      expect_agreement(options, 23);
+    }
+  }
+}
+
+TEST(LanguageModelRuntime, AgreesWithTheModelOverLibtorchForAllPatternsWithRelativePositions) {
+  for (TransformerOptions options : all_kinds_of_patterns()) {
+    options.encoder_relation = TransformerOptions().encoder_relation;
+    for (const PositionKind positions :
+         {PositionKind::kNone, PositionKind::kRotary, PositionKind::kAlibi, PositionKind::kT5}) {
+      options.positions = positions;
+      expect_agreement(options, 70);
     }
   }
 }
