@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -136,6 +137,26 @@ TEST_P(CausalModelTest, GivesTheLogitsOfTransformers) {
     EXPECT_LT(worst, kTolerance) << expected.text;
   }
   RecordProperty("difference", fmt::format("{:.1e}", worst));
+}
+
+TEST_P(CausalModelTest, GivesTheProbabilitiesOfTransformersWithoutLibtorch) {
+  const LoadedModel loaded(model_);
+  const ScorerFactory make_scorer = make_runtime_scorer_factory(read_model_files(model_, kCaller));
+  const std::unique_ptr<Scorer> scorer = make_scorer();
+  for (const CausalCase& expected : cases_) {
+    const TokenNumbers tokens = loaded.tokens_of(expected);
+    const std::vector<std::int64_t> slots = {0};
+    const std::vector<Tokens> begin = {Tokens(tokens.begin(), tokens.end() - 1)};
+    const std::vector<NewNode> last = {{0, static_cast<NodeIndex>(std::ssize(tokens) - 2), tokens.back()}};
+    StepResult result;
+
+    scorer->encode(slots, begin);
+    scorer->step({.nodes = last, .all = true}, result);
+
+    const at::Tensor logits = at::tensor(expected.logits).view({std::ssize(tokens), -1})[-1];
+    const at::Tensor found = at::tensor(result.log_probabilities);
+    EXPECT_LT((found - logits.log_softmax(-1)).abs().max().item<double>(), kTolerance) << expected.text;
+  }
 }
 
 TEST_P(CausalModelTest, ContinuesTextsWithTheTokensOfGreedySearch) {
