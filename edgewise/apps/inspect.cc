@@ -50,6 +50,7 @@ std::string describe_vocabulary(const Vocabulary& vocabulary) {
 void print_patterns(const TransformerOptions& options, std::string_view prefix) {
   const std::vector<std::int64_t> lengths = {64, 512, 4096};
   std::vector<std::vector<PatternCost>> costs;
+  costs.reserve(lengths.size());
   for (const std::int64_t length : lengths) costs.push_back(pattern_costs(options, length));
   for (std::size_t i = 0; i < costs.front().size(); ++i) {
     std::vector<std::string> edges;

@@ -98,10 +98,10 @@ std::vector<ParameterShape> list_parameters(const TransformerOptions& options) {
   };
   const auto add_layer = [&](const std::string& layer, std::initializer_list<const char*> attentions) {
     for (const char* attention : attentions) {
-      for (const std::string part : {"query", "key", "value", "output"}) {
+      for (const std::string_view part : {"query", "key", "value", "output"}) {
         const bool is_shared = part == "key" || part == "value";
-        add_linear(layer + attention + "." + part, options.size, is_shared ? options.key_value_size() : options.size,
-                   options.attention_bias);
+        add_linear(fmt::format("{}{}.{}", layer, attention, part), options.size,
+                   is_shared ? options.key_value_size() : options.size, options.attention_bias);
       }
       add_norm(layer + attention + "_norm");
     }

@@ -122,6 +122,7 @@ void run_generate(const GenerateCommand& command) {
   Generator generator(read_model_files(command.model, "generate"), command.generator);
   const std::vector<std::string> prompts = read_prompts(command);
   std::vector<GenerationRequest> requests;
+  requests.reserve(prompts.size());
   for (const std::string& prompt : prompts) requests.push_back({prompt, command.options});
   ContinuationPrinter printer(command, prompts);
   generator.stream(requests, [&](const GeneratedPiece& piece) {

@@ -308,7 +308,7 @@ std::int64_t count_equal_sources(const NodeAttention<T>& p, std::int64_t row, st
 /// beginning.
 template <int kRows, typename T>
 RowGroup<kRows> find_shared_sources(const NodeAttention<T>& p, std::int64_t first) {
-  constexpr std::int64_t kMostSkipped = 4 * kRows;
+  constexpr std::int64_t kMostSkipped = std::int64_t{4} * kRows;
   RowGroup<kRows> rows = {.first = first, .prefix = p.range(first).count};
   for (int row = 1; row < kRows; ++row) rows.prefix = count_equal_sources(p, first, 0, first + row, 0, rows.prefix);
   const std::int64_t last = first + kRows - 1;
