@@ -6,16 +6,14 @@ and the first tokens, and the fused Adam. The sizes are those of `edgewise bench
 Prints one line of JSON. Texts are random tokens.
 """
 import argparse
-import json
 import math
-import statistics
 import time
 
 import torch
 from torch import nn
 from torch.nn import functional as F
 
-from peak_memory import peak_memory
+from training_report import check_loss, print_report
 
 VOCABULARY, LAYERS, HEADS, SIZE, FEED_FORWARD, DROPOUT = 65, 6, 6, 384, 1536, 0.1
 
@@ -87,18 +85,11 @@ def main():
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()
-        if not math.isfinite(loss.item()):
-            raise SystemExit(f"loss of step {step + 1} is {loss.item()}, needs a finite number")
+        check_loss(step, loss.item())
         if step >= arguments.warmup:
             times.append(time.perf_counter() - begin)
 
-    print(json.dumps({
-        "output_tokens_per_second": texts * arguments.length * len(times) / sum(times),
-        "median_ms": 1e3 * statistics.median(times),
-        "mean_ms": 1e3 * statistics.mean(times),
-        "peak_memory_bytes": peak_memory(),
-        "version": f"torch {torch.__version__}",
-    }))
+    print_report(texts * arguments.length * len(times), times)
 
 
 if __name__ == "__main__":

@@ -6,17 +6,15 @@ Prints one line of JSON. Sentences are as long as those of two files would be in
 """
 import argparse
 import itertools
-import json
 import math
 import random
-import statistics
 import time
 
 import torch
 from torch import nn
 from torch.nn import functional as F
 
-from peak_memory import peak_memory
+from training_report import check_loss, print_report
 
 VOCABULARY = 10_000
 PADDING = 0
@@ -118,19 +116,12 @@ def main():
     for step, (inputs, outputs) in enumerate([random_batch(next(batches)) for _ in range(num_steps)]):
         begin = time.perf_counter()
         loss, output_tokens = train_step(model, optimiser, inputs, outputs, arguments.precision)
-        if not math.isfinite(loss):
-            raise SystemExit(f"loss of step {step + 1} is {loss}, needs a finite number")
+        check_loss(step, loss)
         if step >= arguments.warmup:
             times.append(time.perf_counter() - begin)
             tokens += output_tokens
 
-    print(json.dumps({
-        "output_tokens_per_second": tokens / sum(times),
-        "median_ms": 1e3 * statistics.median(times),
-        "mean_ms": 1e3 * statistics.mean(times),
-        "peak_memory_bytes": peak_memory(),
-        "version": f"torch {torch.__version__}",
-    }))
+    print_report(tokens, times)
 
 
 if __name__ == "__main__":
