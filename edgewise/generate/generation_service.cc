@@ -61,14 +61,19 @@ GenerationService::GenerationService(std::shared_ptr<GenerationEngine> engine, s
   worker_ = std::move(*thread);
 }
 
+/// Calls `visit` with each text that waits or runs.
+template <typename Visit>
+void GenerationService::for_each_text(const Visit& visit) const {
+  for (const auto& [client, texts] : waiting_) std::ranges::for_each(texts, visit);
+  for (const auto& [id, text] : running_) visit(text);
+}
+
 void GenerationService::stop() {
   {
     const std::lock_guard lock(mutex_);
     is_closed_ = true;
-    for (const Text& text : waiting_) text.call->is_cancelled = true;
-    for (const auto& [id, text] : running_) text.call->is_cancelled = true;
-    for (const Text& text : waiting_) text.call->has_news.notify_all();
-    for (const auto& [id, text] : running_) text.call->has_news.notify_all();
+    for_each_text([](const Text& text) { text.call->is_cancelled = true; });
+    for_each_text([](const Text& text) { text.call->has_news.notify_all(); });
     has_texts_.notify_all();
   }
   if (worker_.joinable()) worker_.join();
@@ -77,12 +82,13 @@ void GenerationService::stop() {
 GenerationService::Load GenerationService::load() const {
   const std::lock_guard lock(mutex_);
   std::set<const Call*> calls;
-  for (const Text& text : waiting_) calls.insert(text.call.get());
-  for (const auto& [id, text] : running_) calls.insert(text.call.get());
-  return {.calls = std::ssize(calls),
-          .waiting = std::ssize(waiting_),
-          .running = std::ssize(running_),
-          .tokens = num_tokens_};
+  std::int64_t texts = 0;
+  for_each_text([&](const Text& text) {
+    calls.insert(text.call.get());
+    ++texts;
+  });
+  const std::int64_t running = std::ssize(running_);
+  return {.calls = std::ssize(calls), .waiting = texts - running, .running = running, .tokens = num_tokens_};
 }
 
 bool GenerationService::try_put(const std::shared_ptr<Call>& call, std::vector<ContinuedText>& texts) {
@@ -92,13 +98,18 @@ bool GenerationService::try_put(const std::shared_ptr<Call>& call, std::vector<C
     const std::int64_t samples = text.input().samples;
     const std::int64_t own = std::ssize(text.input().prompt) + samples * text.input().max_tokens;
     tokens += own;
-    put.push_back({call, put.size(), std::move(text), samples, own});
+    put.push_back({0, call, put.size(), std::move(text), samples, own});
   }
   const std::lock_guard lock(mutex_);
   if (is_closed_ || (num_tokens_ > 0 && num_tokens_ + tokens > max_tokens_)) return false;
+  if (put.empty()) return true;
+  std::list<Text>& waiting = waiting_[call->client];
   num_tokens_ += tokens;
-  for (const Text& text : put) call->open += text.open;
-  waiting_.splice(waiting_.end(), put);
+  for (Text& text : put) {
+    text.id = next_id_++;
+    call->open += text.open;
+  }
+  waiting.splice(waiting.end(), put);
   has_texts_.notify_one();
   return true;
 }
@@ -107,11 +118,14 @@ void GenerationService::cancel(Call& call) {
   const std::lock_guard lock(mutex_);
   call.is_cancelled = true;
   call.has_news.notify_all();
-  std::erase_if(waiting_, [&](const Text& text) {
+  const auto waiting = waiting_.find(call.client);
+  if (waiting == waiting_.end()) return;
+  std::erase_if(waiting->second, [&](const Text& text) {
     if (text.call.get() != &call) return false;
     num_tokens_ -= text.tokens;
     return true;
   });
+  if (waiting->second.empty()) waiting_.erase(waiting);
 }
 
 bool GenerationService::wait_for_text() {
@@ -125,13 +139,15 @@ std::optional<GenerationInput> GenerationService::take_text() {
   if (waiting_.empty()) return std::nullopt;
   std::map<std::string_view, std::int64_t> counts;
   for (const auto& [id, text] : running_) ++counts[text.call->client];
-  const auto next = std::ranges::min_element(waiting_, {}, [&](const Text& text) {
-    const auto count = counts.find(text.call->client);
-    return count == counts.end() ? 0 : count->second;
+  const auto next = std::ranges::min_element(waiting_, {}, [&](const auto& waiting) {
+    const auto count = counts.find(waiting.first);
+    return std::pair(count == counts.end() ? 0 : count->second, waiting.second.front().id);
   });
-  const std::int64_t id = next_id_++;
-  const auto text = running_.emplace(id, std::move(*next)).first;
-  waiting_.erase(next);
+  std::list<Text>& texts = next->second;
+  const std::int64_t id = texts.front().id;
+  const auto text = running_.emplace(id, std::move(texts.front())).first;
+  texts.pop_front();
+  if (texts.empty()) waiting_.erase(next);
   GenerationInput& input = text->second.text.input();
   input.id = id;
   return std::move(input);

@@ -62,6 +62,7 @@ class GenerationService {
     bool is_ready() const { return !pieces.empty() || open == 0 || is_cancelled || error != nullptr; }
   };
   struct Text {
+    std::int64_t id;  // ascends in the order of arrival
     std::shared_ptr<Call> call;
     std::size_t request;
     ContinuedText text;
@@ -69,6 +70,8 @@ class GenerationService {
     std::int64_t tokens;  // as in Load
   };
 
+  template <typename Visit>
+  void for_each_text(const Visit& visit) const;
   bool try_put(const std::shared_ptr<Call>& call, std::vector<ContinuedText>& texts);
   void cancel(Call& call);
   void run_worker();
@@ -81,8 +84,8 @@ class GenerationService {
   std::int64_t max_tokens_;
   mutable std::mutex mutex_;  // guards what follows; the thread that computes alone changes `running_` and its texts
   std::condition_variable has_texts_;
-  std::list<Text> waiting_;
-  std::map<std::int64_t, Text> running_;  // by id
+  std::map<std::string, std::list<Text>, std::less<>> waiting_;  // by client; no list is empty
+  std::map<std::int64_t, Text> running_;                         // by id
   std::int64_t num_tokens_ = 0;
   std::int64_t next_id_ = 0;
   bool is_closed_ = false;
