@@ -182,6 +182,21 @@ Relation keep_edges(const Relation& relation, std::span<const EdgeIndex> edges) 
                              });
 }
 
+std::vector<EdgeIndex> find_edges_of(const Relation& part, const Relation& all) {
+  check(part.num_sources() == all.num_sources() && part.num_destinations() == all.num_destinations(),
+        "find_edges_of: part has {} sources and {} destinations, needs {} and {} as all has", part.num_sources(),
+        part.num_destinations(), all.num_sources(), all.num_destinations());
+  const RelationView rows = part.view();
+  std::vector<EdgeIndex> edges;
+  EdgeIndex next = 0;
+  for_each_edge(all.view(), [&](NodeIndex source, NodeIndex row, EdgeIndex edge) {
+    if (edge == all.row_begin()[row]) next = rows.row_begin[row];
+    while (next < rows.row_begin[row + 1] && rows.source(row, next) < source) ++next;
+    if (next < rows.row_begin[row + 1] && rows.source(row, next) == source) edges.push_back(edge);
+  });
+  return edges;
+}
+
 Relation unite(const Relation& a, const Relation& b) {
   check(a.num_sources() == b.num_sources() && a.num_destinations() == b.num_destinations(),
         "unite: b has {} sources and {} destinations, needs {} and {} as a has", b.num_sources(), b.num_destinations(),

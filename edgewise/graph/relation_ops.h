@@ -36,6 +36,10 @@ Relation select_nodes(const Relation& relation, std::span<const NodeIndex> desti
 /// Keeps the edges with the given numbers (in any order) and renumbers them. Throws Error for a duplicate number.
 Relation keep_edges(const Relation& relation, std::span<const EdgeIndex> edges);
 
+/// Returns the numbers of the edges of `all` whose ends `part` joins, too. The sources of each row of `all` and of
+/// `part` must ascend; both relations have equal sizes, or else the function throws Error. O(edges of both).
+std::vector<EdgeIndex> find_edges_of(const Relation& part, const Relation& all);
+
 /// Returns the union of two relations of equal sizes: sources ascend in each row, and equal edges occur once.
 Relation unite(const Relation& a, const Relation& b);
 

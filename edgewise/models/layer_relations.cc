@@ -26,16 +26,4 @@ LayerRelations::LayerRelations(const RelationPatterns& patterns, const Relation&
   }
 }
 
-std::vector<EdgeIndex> find_edges_of(const Relation& part, const Relation& all) {
-  const RelationView rows = part.view();
-  std::vector<EdgeIndex> edges;
-  EdgeIndex next = 0;
-  for_each_edge(all.view(), [&](NodeIndex source, NodeIndex row, EdgeIndex edge) {
-    if (edge == all.row_begin()[row]) next = rows.row_begin[row];
-    while (next < rows.row_begin[row + 1] && rows.source(row, next) < source) ++next;
-    if (next < rows.row_begin[row + 1] && rows.source(row, next) == source) edges.push_back(edge);
-  });
-  return edges;
-}
-
 }  // namespace edgewise

@@ -31,8 +31,4 @@ class LayerRelations {
   std::vector<Relation> relations_;
 };
 
-/// Returns the numbers of the edges of `all` whose ends `part` joins, too. The sources of each row of `all` and of
-/// `part` must ascend, and their sizes must be equal. O(edges of both).
-std::vector<EdgeIndex> find_edges_of(const Relation& part, const Relation& all);
-
 }  // namespace edgewise

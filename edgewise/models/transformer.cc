@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "edgewise/base/error.h"
+#include "edgewise/graph/relation_ops.h"
 #include "edgewise/nn/message_attention.h"
 
 namespace edgewise {

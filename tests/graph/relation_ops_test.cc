@@ -139,6 +139,19 @@ RC_GTEST_PROP(KeepEdges, ReturnsAnEqualRelationForAllEdges, ()) {
   RC_ASSERT(has_intervals(keep_edges(relation, all)) || !has_intervals(relation.prefer_intervals()));
 }
 
+RC_GTEST_PROP(FindEdgesOf, ReturnsTheEdgesWhoseEndsBothRelationsJoin, ()) {
+  const auto some = *arbitrary_relation();
+  const Relation all = unite(some, some);  // the sources of each row ascend
+  const auto other = *arbitrary_relation(all.num_sources(), all.num_destinations());
+  const Relation part = unite(other, other);
+
+  std::vector<EdgeIndex> edges;
+  for (EdgeIndex edge = 0; edge < all.num_edges(); ++edge) {
+    if (std::ranges::count(ends_of(part), ends_of(all)[edge]) != 0) edges.push_back(edge);
+  }
+  RC_ASSERT(find_edges_of(part, all) == edges);
+}
+
 RC_GTEST_PROP(Unite, HasEachEdgeOfBothRelationsOnce, ()) {
   const auto a = *arbitrary_relation();
   const auto b = *arbitrary_relation(a.num_sources(), a.num_destinations());
@@ -215,6 +228,8 @@ TEST(RelationOps, RejectUnknownRowsAndEdges) {
 TEST(RelationOps, RejectRelationsOfDifferentSizes) {
   EXPECT_EQ(error_of([] { unite(bipartite(3, 4), bipartite(3, 5)); }),
             "unite: b has 3 sources and 5 destinations, needs 3 and 4 as a has");
+  EXPECT_EQ(error_of([] { find_edges_of(bipartite(3, 4), bipartite(2, 4)); }),
+            "find_edges_of: part has 3 sources and 4 destinations, needs 2 and 4 as all has");
   const std::vector<Relation> many_sources(2, bipartite(2'000'000'000, 0));
   EXPECT_EQ(error_of([&] { join(many_sources); }),
             "join: the number of sources of all parts is 4000000000, needs a number from 0 to 2147483647");
