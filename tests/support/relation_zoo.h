@@ -84,7 +84,7 @@ inline std::vector<NamedRelation> wide_relations() {
       {"intervals far apart, shuffled",
        Relation::from_intervals(9000, {{8000, 8200}, {17, 18}, {4000, 4300}, {8999, 9000}, {0, 3}, {60, 60}})},
       {"rows far apart, shuffled", rows_from(/*num_sources=*/9000, {8900, 12, 4100, 7000, 0, 300}, 7, 11)},
-      {"window and first nodes", window_with_sinks(/*num_nodes=*/450, /*size=*/70, /*sinks=*/3)},
+      {"window and first nodes", window_with_sinks(/*num_nodes=*/200, /*size=*/70, /*sinks=*/3)},
       {"dense rows far apart, descending", rows_from(/*num_sources=*/6000, {5900, 4400, 4000, 128, 3}, 60, 1)},
   };
 }
