@@ -46,6 +46,7 @@ ContinuationCall::ContinuationCall(std::shared_ptr<GenerationService> service,
 }
 
 std::optional<GeneratedPiece> ContinuationCall::next() {
+  signal_clock_.run_handlers_if_due();
   const auto is_ready = [&] { return call_.wait_until(GenerationCall::Clock::now() + kSignalInterval); };
   while (handles_signals() && !is_ready()) run_signal_handlers();
   return until_process_end([&] { return call_.next(); });
@@ -59,11 +60,7 @@ std::vector<GeneratedTexts> continue_all(std::shared_ptr<GenerationService> serv
     texts.push_back({call.prompt_tokens()[i], {}});
     texts.back().samples.resize(static_cast<std::size_t>(requests[i].options.samples));
   }
-  SignalClock signal_clock;
-  while (const auto piece = call.next()) {
-    texts[piece->request].add(*piece);
-    signal_clock.run_handlers_if_due();
-  }
+  while (const auto piece = call.next()) texts[piece->request].add(*piece);
   return texts;
 }
 

@@ -52,6 +52,7 @@ class ContinuationCall {
   std::shared_ptr<GenerationService> service_;
   std::vector<std::int64_t> prompt_tokens_;
   GenerationCall call_;
+  SignalClock signal_clock_;
 };
 
 /// Continues prompts, and returns the continuations in the order of the prompts.
