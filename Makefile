@@ -126,7 +126,7 @@ compile-cuda:  ## check: compile the kernels for GPUs with nvcc, and print their
 bench-kernels: setup-all  ## benchmark: build the benchmarks of single kernels and run each once, at its smallest size
 	@scripts/bench_kernels
 
-bench-peers: edgewise  ## benchmark: compare speed with PyTorch, DGL and CTranslate2: INPUT=corpus.en OUTPUT=corpus.de
+bench-peers: edgewise  ## benchmark: compare speed with PyTorch, DGL and others: INPUT=corpus.en OUTPUT=corpus.de
 	@bench/peers/run $(if $(INPUT),--input "$(INPUT)") $(if $(OUTPUT),--output "$(OUTPUT)")
 
 python-wheel:  ## package: build the wheel of the Python package, dist/edgewise-*.whl, and check it

@@ -47,12 +47,13 @@ int run_edgewise(int argc, char** argv) {
   add_doctor(program, TORCH_VERSION);
   add_picture(program);
   CLI::App* bench = program.add_subcommand(
-      "bench", "Measure the speed of training, attention, message passing and decoding on this machine");
+      "bench", "Measure the speed of training, attention, message passing, decoding and generating on this machine");
   bench->require_subcommand(1);
   add_bench_train(*bench);
   add_bench_attention(*bench);
   add_bench_message(*bench);
   add_bench_decode(*bench);
+  add_bench_generate(*bench);
   return run_program(program, argc, argv, explain_torch_error);
 }
 

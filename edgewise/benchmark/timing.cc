@@ -77,12 +77,15 @@ void time_in_turns(std::span<TimedCall> calls, std::int64_t repetitions) {
   }
 }
 
-std::int64_t measure_memory_growth(const std::function<void()>& run) {
+void reset_peak_memory() {
   return_free_memory();
   std::ofstream peak("/proc/self/clear_refs");
   peak << 5 << std::flush;  // the peak becomes the resident memory of now
-  check(peak.good(),
-        "bench message: /proc/self/clear_refs cannot be written, needs a system that resets the peak memory");
+  check(peak.good(), "bench: /proc/self/clear_refs cannot be written, needs a system that resets the peak memory");
+}
+
+std::int64_t measure_memory_growth(const std::function<void()>& run) {
+  reset_peak_memory();
   const std::int64_t before = peak_memory();
   run();
   return peak_memory() - before;

@@ -24,8 +24,12 @@ struct TimedCall {
 /// changes all of them alike. A call that has taken 10 s in all is repeated only until it has three times.
 void time_in_turns(std::span<TimedCall> calls, std::int64_t repetitions);
 
-/// Returns by how many bytes a computation raises the resident memory of this process at most. Memory that the heap
-/// keeps free for later use is first returned to the system.
+/// Makes the resident memory of this process its peak memory (base/memory.h). Memory that the heap keeps free for later
+/// use is first returned to the system.
+void reset_peak_memory();
+
+/// Returns by how many bytes a computation raises the resident memory of this process at most, after
+/// reset_peak_memory().
 std::int64_t measure_memory_growth(const std::function<void()>& run);
 
 }  // namespace edgewise

@@ -30,11 +30,12 @@ struct ModelDimensions {
 };
 
 // In the order of ModelSize.
-constexpr std::array<ModelDimensions, 5> kDimensions = {{{128, 256, 4, 4, 10'000},
+constexpr std::array<ModelDimensions, 6> kDimensions = {{{128, 256, 4, 4, 10'000},
                                                          {256, 1024, 4, 2, 10'000},
                                                          {512, 2048, 8, 6, 10'000},
                                                          {1024, 4096, 16, 6, 10'000},
-                                                         {384, 1536, 6, 6, 65}}};
+                                                         {384, 1536, 6, 6, 65},
+                                                         {768, 2048, 12, 12, 50'000}}};
 
 const ModelDimensions& dimensions_of(ModelSize size) { return kDimensions.at(static_cast<std::size_t>(size)); }
 
@@ -80,7 +81,8 @@ Experiment experiment_of(const TrainingBenchOptions& options) {
   experiment.batch = {.tokens = std::max(options.tokens, options.length), .sentences = 0, .bucket = 0};
   experiment.train.schedule = ScheduleKind::kConstant;
   // So large that the losses soon fall, but not so large that the first steps of the model, without warmup, raise them.
-  experiment.train.learning_rate = options.size == ModelSize::kBig ? 1e-4 : 5e-4;
+  const bool is_large = options.size == ModelSize::kBig || options.size == ModelSize::kLlama125m;
+  experiment.train.learning_rate = is_large ? 1e-4 : 5e-4;
   experiment.train.warmup = 0;
   experiment.train.seed = kTrainingSeed;
   return experiment;
@@ -107,6 +109,16 @@ class FlopCountingTask : public ModelTask {
   TransformerOptions options_;
   double flops_ = 0.0;
 };
+
+void set_llama_layers(TransformerOptions& options) {
+  options.norm = NormKind::kRmsNorm;
+  options.positions = PositionKind::kRotary;
+  options.activation = Activation::kSilu;
+  options.feed_forward_gate = true;
+  options.attention_bias = options.feed_forward_bias = options.output_bias = false;
+  options.scale_embedding = false;
+  options.dropout = {.embedding = 0.0, .residual = 0.0, .attention = 0.0, .activation = 0.0};
+}
 
 double mean(std::span<const double> values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
@@ -140,6 +152,7 @@ TransformerOptions bench_model_options(ModelSize size) {
   options.feed_forward = dimensions.feed_forward;
   options.heads = dimensions.heads;
   options.encoder_layers = options.decoder_layers = dimensions.layers;
+  if (size == ModelSize::kLlama125m) set_llama_layers(options);
   return options;
 }
 

@@ -13,10 +13,10 @@
 
 namespace edgewise {
 
-enum class ModelSize { kTiny, kSmall, kBase, kBig, kCharacters };
+enum class ModelSize { kTiny, kSmall, kBase, kBig, kCharacters, kLlama125m };
 
 inline constexpr auto enum_names(ModelSize) {
-  return names_in_order<ModelSize>("tiny", "small", "base", "big", "characters");
+  return names_in_order<ModelSize>("tiny", "small", "base", "big", "characters", "llama-125m");
 }
 
 struct TrainingBenchOptions {
@@ -58,7 +58,9 @@ struct TrainingBench {
 
 /// Returns the options of a model like PyTorch's nn.Transformer: pre-norm with final norms, dropout of 0.1 on
 /// residuals, attention weights and activations, and tied embeddings of 10 000 tokens. kCharacters has the dimensions
-/// of nanoGPT's model of Shakespeare's characters, and 65 tokens.
+/// of nanoGPT's model of Shakespeare's characters, and 65 tokens. kLlama125m has the layers of Llama (RMSNorm, rotary
+/// positions, SwiGLU, no biases, no dropout) in the dimensions of GPT-2, and 50 000 tokens: as a language model, 123
+/// million parameters.
 TransformerOptions bench_model_options(ModelSize size);
 
 /// Returns the options of a language model with the decoder of bench_model_options, but without dropout of activations.

@@ -14,6 +14,7 @@
 #include "edgewise/benchmark/timing.h"
 #include "edgewise/benchmark/training_bench.h"
 #include "edgewise/graph/power_law.h"
+#include "edgewise/models/model_costs.h"
 #include "tests/apps/program.h"
 
 namespace edgewise {
@@ -181,6 +182,52 @@ TEST_F(BenchProgram, RefusesAGivenModelWithASizeWithoutPositionsOrWithoutInputs)
   expect_refused(with({"--output-length", "65"}),
                  "bench decode: output_tokens is 65, needs at most 64, the number of positions of run");
   expect_refused(with({}), "bench decode: a.en has no tokens of run, needs one");
+}
+
+TEST_F(BenchProgram, MeasuresGenerationInEachPrecision) {
+  for (const char* precision : {"fp32", "bf16", "int8"}) {
+    const auto bench = nlohmann::json::parse(
+        run_well({"bench",    "generate", "--size",   "tiny",      "--precision", precision, "--relation",
+                  "window 8", "sinks 2",  "--prompt", "20",        "--sequences", "3",       "--repetitions",
+                  "1",        "--tokens", "1",        "--threads", "1",           "--json"}));
+    EXPECT_EQ(bench["size"], "tiny");
+    EXPECT_EQ(bench["precision"], precision);
+    EXPECT_EQ(bench["relation"], "window 8, sinks 2");
+    EXPECT_EQ(bench["threads"], 1);
+    EXPECT_GT(bench["prompt_tokens_per_second"], 0);
+    // Each text has one timed token, so that the only step has three.
+    EXPECT_NEAR(bench["output_tokens_per_second"].get<double>() * bench["median_ms"].get<double>(), 1e3 * 3, 1e-6);
+  }
+}
+
+TEST_F(BenchProgram, ShowsThatTheCacheOfAWindowDoesNotHoldTheWholePrompt) {
+  const auto peak_memory_of = [&](const char* relation) {
+    const auto bench =
+        nlohmann::json::parse(run_well({"bench", "generate", "--size", "tiny", "--relation", relation, "--sequences",
+                                        "16", "--prompt", "800", "--tokens", "1", "--repetitions", "1", "--json"}));
+    return bench.at("peak_memory_bytes").get<double>();
+  };
+  // Each of 4 layers has a key and a value of 128 floats. A window holds at most 64 tokens, and a block of 256, of 800.
+  const double cache_of_300_tokens = 300 * 4 * 2 * 128 * sizeof(float);
+  EXPECT_GT(peak_memory_of("causal") - peak_memory_of("window 64"), 16 * cache_of_300_tokens);
+}
+
+TEST_F(BenchProgram, PrintsTheSpeedOfGeneratingAsText) {
+  const std::vector<std::string> command = {"bench",     "generate",      "--size", "tiny",     "--tokens",
+                                            "3",         "--repetitions", "2",      "--prompt", "5",
+                                            "--profile", "--threads",     "1"};
+  const std::string output = run_well(command);
+  EXPECT_THAT(output, testing::StartsWith("tiny: 1.8 million parameters; causal, fp32; 1 texts at once, 1 threads\n"));
+  EXPECT_THAT(output, testing::HasSubstr(" tokens/s, 3 tokens a text, after 5 tokens\n"));
+  EXPECT_THAT(output, testing::HasSubstr(" times  step / output\n"));
+  expect_refused({"bench", "generate", "--relation", "window"},
+                 "bench generate: relation has \"window\", needs window N");
+}
+
+TEST(BenchModel, OfLlamasShapeHas123MillionParameters) {
+  const std::int64_t size = 768;
+  const std::int64_t layer = 4 * size * size + 3 * size * 2048 + 2 * size;
+  EXPECT_EQ(count_parameters(bench_language_model_options(ModelSize::kLlama125m)), 12 * layer + size + 50'000 * size);
 }
 
 TEST_F(BenchProgram, MeasuresAttention) {

@@ -113,7 +113,8 @@ class StreamsProgram : public ProgramTest {
         {"bench attention", {"--case", "small", "--repetitions", "1"}},
         {"bench message",
          {"--case", "sentences", "--heads", "1", "--head-size", "8", "--repetitions", "1", "--way", "built-in"}},
-        {"bench decode", {"--input", "in", "--sentences", "1", "--min-seconds", "0"}}};
+        {"bench decode", {"--input", "in", "--sentences", "1", "--min-seconds", "0"}},
+        {"bench generate", {"--size", "tiny", "--prompt", "3", "--tokens", "2", "--repetitions", "1"}}};
     return all;
   }
 

@@ -81,5 +81,6 @@ void add_bench_train(CLI::App& bench);
 void add_bench_attention(CLI::App& bench);
 void add_bench_message(CLI::App& bench);
 void add_bench_decode(CLI::App& bench);
+void add_bench_generate(CLI::App& bench);
 
 }  // namespace edgewise
