@@ -106,7 +106,7 @@ void add_bench_train(CLI::App& bench) {
   CLI::App* train = bench.add_subcommand(
       "train", "Time training steps, for sentence pairs with the lengths of a corpus, or for texts");
   add_choice(*train, "--size", command->options.size,
-             "the size of the model: tiny (default), small, base, big or characters, which has 65 tokens");
+             "the size of the model: tiny (default), small, base, big, characters, which has 65 tokens, or llama-125m");
   add_choice(*train, "--precision", command->options.precision,
              "the number format of linear layers and attention: fp32 (default) or bf16");
   CLI::Option* input = add_path(*train, "--input", command->options.input,

@@ -8,7 +8,7 @@ _edgewise() {
   fi
   for ((i = 1; i < COMP_CWORD; ++i)); do
     case "$path ${COMP_WORDS[i]}" in
-      " train" | " translate" | " generate" | " serve" | " vocab" | " average" | " quantise" | " import" | " export" | " compare" | " score" | " score-pairs" | " perplexity" | " inspect" | " doctor" | " picture" | " picture attention" | " picture report" | " picture graph" | " picture graph complete" | " picture graph causal" | " picture graph window" | " picture graph strided" | " picture graph block" | " picture graph random" | " picture graph pattern" | " picture graph pairs" | " picture graph beam" | " picture training" | " picture halting" | " picture positions" | " bench" | " bench train" | " bench attention" | " bench message" | " bench decode") path+=" ${COMP_WORDS[i]}" ;;
+      " train" | " translate" | " generate" | " serve" | " vocab" | " average" | " quantise" | " import" | " export" | " compare" | " score" | " score-pairs" | " perplexity" | " inspect" | " doctor" | " picture" | " picture attention" | " picture report" | " picture graph" | " picture graph complete" | " picture graph causal" | " picture graph window" | " picture graph strided" | " picture graph block" | " picture graph random" | " picture graph pattern" | " picture graph pairs" | " picture graph beam" | " picture training" | " picture halting" | " picture positions" | " bench" | " bench train" | " bench attention" | " bench message" | " bench decode" | " bench generate") path+=" ${COMP_WORDS[i]}" ;;
     esac
   done
   COMPREPLY=()
@@ -156,7 +156,7 @@ _edgewise() {
     " picture positions:--positions") return ;;
     " picture positions:--size") return ;;
     " picture positions:--dimensions") return ;;
-    " bench train:--size") mapfile -t COMPREPLY < <(compgen -W "tiny small base big characters" -- "$word"); return ;;
+    " bench train:--size") mapfile -t COMPREPLY < <(compgen -W "tiny small base big characters llama-125m" -- "$word"); return ;;
     " bench train:--precision") mapfile -t COMPREPLY < <(compgen -W "fp32 bf16" -- "$word"); return ;;
     " bench train:--input") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
     " bench train:--output") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
@@ -178,7 +178,7 @@ _edgewise() {
     " bench message:--head-size") return ;;
     " bench message:--repetitions") return ;;
     " bench message:--threads") return ;;
-    " bench decode:--size") mapfile -t COMPREPLY < <(compgen -W "tiny small base big characters" -- "$word"); return ;;
+    " bench decode:--size") mapfile -t COMPREPLY < <(compgen -W "tiny small base big characters llama-125m" -- "$word"); return ;;
     " bench decode:--model") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
     " bench decode:--device") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
     " bench decode:--precision") mapfile -t COMPREPLY < <(compgen -W "fp32 bf16 int8" -- "$word"); return ;;
@@ -190,6 +190,14 @@ _edgewise() {
     " bench decode:--min-seconds") return ;;
     " bench decode:--workers") return ;;
     " bench decode:--threads") return ;;
+    " bench generate:--size") mapfile -t COMPREPLY < <(compgen -W "tiny small base big characters llama-125m" -- "$word"); return ;;
+    " bench generate:--precision") mapfile -t COMPREPLY < <(compgen -W "fp32 bf16 int8" -- "$word"); return ;;
+    " bench generate:--relation") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " bench generate:--sequences") return ;;
+    " bench generate:--prompt") return ;;
+    " bench generate:--tokens") return ;;
+    " bench generate:--repetitions") return ;;
+    " bench generate:--threads") return ;;
   esac
   local names=
   case "$path" in
@@ -230,6 +238,7 @@ _edgewise() {
     " bench attention") names="-h --help --case --device --precision --repetitions --json --threads" ;;
     " bench message") names="-h --help --case --way --heads --head-size --repetitions --json --threads" ;;
     " bench decode") names="-h --help --size --model --device --precision --beam --batch --input --sentences --output-length --min-seconds --workers --profile --json --threads" ;;
+    " bench generate") names="-h --help --size --precision --relation --sequences --prompt --tokens --repetitions --profile --json --threads" ;;
   esac
   if [[ $word == -* ]]; then
     mapfile -t COMPREPLY < <(compgen -W "$names" -- "$word")
@@ -239,7 +248,7 @@ _edgewise() {
     "") mapfile -t COMPREPLY < <(compgen -W "train translate generate serve vocab average quantise import export compare score score-pairs perplexity inspect doctor picture bench" -- "$word") ;;
     " picture") mapfile -t COMPREPLY < <(compgen -W "attention report graph training halting positions" -- "$word") ;;
     " picture graph") mapfile -t COMPREPLY < <(compgen -W "complete causal window strided block random pattern pairs beam" -- "$word") ;;
-    " bench") mapfile -t COMPREPLY < <(compgen -W "train attention message decode" -- "$word") ;;
+    " bench") mapfile -t COMPREPLY < <(compgen -W "train attention message decode generate" -- "$word") ;;
     *)
       compopt -o filenames
       mapfile -t COMPREPLY < <(compgen -f -- "$word")

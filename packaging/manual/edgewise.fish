@@ -3,7 +3,7 @@ function __fish_edgewise_at --description 'Whether the command line has these su
   set -l path
   for word in (commandline -opc)[2..]
     switch "$path $word"
-      case ' train' ' translate' ' generate' ' serve' ' vocab' ' average' ' quantise' ' import' ' export' ' compare' ' score' ' score-pairs' ' perplexity' ' inspect' ' doctor' ' picture' ' picture attention' ' picture report' ' picture graph' ' picture graph complete' ' picture graph causal' ' picture graph window' ' picture graph strided' ' picture graph block' ' picture graph random' ' picture graph pattern' ' picture graph pairs' ' picture graph beam' ' picture training' ' picture halting' ' picture positions' ' bench' ' bench train' ' bench attention' ' bench message' ' bench decode'
+      case ' train' ' translate' ' generate' ' serve' ' vocab' ' average' ' quantise' ' import' ' export' ' compare' ' score' ' score-pairs' ' perplexity' ' inspect' ' doctor' ' picture' ' picture attention' ' picture report' ' picture graph' ' picture graph complete' ' picture graph causal' ' picture graph window' ' picture graph strided' ' picture graph block' ' picture graph random' ' picture graph pattern' ' picture graph pairs' ' picture graph beam' ' picture training' ' picture halting' ' picture positions' ' bench' ' bench train' ' bench attention' ' bench message' ' bench decode' ' bench generate'
         set path "$path $word"
     end
   end
@@ -244,11 +244,11 @@ complete -c edgewise -n '__fish_edgewise_at " picture positions"' -s o -l out -r
 complete -c edgewise -n '__fish_edgewise_at " picture positions"' -l positions -x -d 'the number of positions'
 complete -c edgewise -n '__fish_edgewise_at " picture positions"' -l size -x -d 'the dimensions of a vector'
 complete -c edgewise -n '__fish_edgewise_at " picture positions"' -l dimensions -x -d 'the dimensions to draw as curves, separated by commas'
-complete -c edgewise -n '__fish_edgewise_at ""' -f -a bench -d 'Measure the speed of training, attention, message passing and decoding on this machine'
+complete -c edgewise -n '__fish_edgewise_at ""' -f -a bench -d 'Measure the speed of training, attention, message passing, decoding and generating on this machine'
 complete -c edgewise -n '__fish_edgewise_at " bench"' -s h -l help -d 'Print this help message and exit'
 complete -c edgewise -n '__fish_edgewise_at " bench"' -f -a train -d 'Time training steps, for sentence pairs with the lengths of a corpus, or for texts'
 complete -c edgewise -n '__fish_edgewise_at " bench train"' -s h -l help -d 'Print this help message and exit'
-complete -c edgewise -n '__fish_edgewise_at " bench train"' -l size -x -a 'tiny small base big characters' -d 'the size of the model: tiny (default), small, base, big or characters, which has 65 tokens'
+complete -c edgewise -n '__fish_edgewise_at " bench train"' -l size -x -a 'tiny small base big characters llama-125m' -d 'the size of the model: tiny (default), small, base, big, characters, which has 65 tokens, or llama-125m'
 complete -c edgewise -n '__fish_edgewise_at " bench train"' -l precision -x -a 'fp32 bf16' -d 'the number format of linear layers and attention: fp32 (default) or bf16'
 complete -c edgewise -n '__fish_edgewise_at " bench train"' -l input -r -F -d 'a file of input sentences, one per line, which give the lengths'
 complete -c edgewise -n '__fish_edgewise_at " bench train"' -l output -r -F -d 'a file of output sentences, one for each input'
@@ -280,7 +280,7 @@ complete -c edgewise -n '__fish_edgewise_at " bench message"' -l json -d 'print 
 complete -c edgewise -n '__fish_edgewise_at " bench message"' -l threads -x -d 'the number of threads'
 complete -c edgewise -n '__fish_edgewise_at " bench"' -f -a decode -d 'Time decoding by the runtime, for sentences with the lengths of a corpus'
 complete -c edgewise -n '__fish_edgewise_at " bench decode"' -s h -l help -d 'Print this help message and exit'
-complete -c edgewise -n '__fish_edgewise_at " bench decode"' -l size -x -a 'tiny small base big characters' -d 'the size of a random model: tiny (default), small, base or big'
+complete -c edgewise -n '__fish_edgewise_at " bench decode"' -l size -x -a 'tiny small base big characters llama-125m' -d 'the size of a random model: tiny (default), small, base or big'
 complete -c edgewise -n '__fish_edgewise_at " bench decode"' -l model -r -F -d 'a run or model directory, instead of a random model'
 complete -c edgewise -n '__fish_edgewise_at " bench decode"' -l device -r -F -d 'where to compute: cpu (default)'
 complete -c edgewise -n '__fish_edgewise_at " bench decode"' -l precision -x -a 'fp32 bf16 int8' -d 'the number format of the weights: fp32 (default), bf16 or int8'
@@ -294,3 +294,15 @@ complete -c edgewise -n '__fish_edgewise_at " bench decode"' -l workers -x -d 't
 complete -c edgewise -n '__fish_edgewise_at " bench decode"' -l profile -d 'print a profile of the first worker'
 complete -c edgewise -n '__fish_edgewise_at " bench decode"' -l json -d 'print the result as one line of JSON'
 complete -c edgewise -n '__fish_edgewise_at " bench decode"' -l threads -x -d 'the number of threads'
+complete -c edgewise -n '__fish_edgewise_at " bench"' -f -a generate -d 'Time the prompt and the continuation of texts by the runtime, with a random language model'
+complete -c edgewise -n '__fish_edgewise_at " bench generate"' -s h -l help -d 'Print this help message and exit'
+complete -c edgewise -n '__fish_edgewise_at " bench generate"' -l size -x -a 'tiny small base big characters llama-125m' -d 'the size of the model: tiny, small, base, big, characters, which has 65 tokens, or llama-125m (default), which has the layers of Llama and 50000 tokens'
+complete -c edgewise -n '__fish_edgewise_at " bench generate"' -l precision -x -a 'fp32 bf16 int8' -d 'the number format of the weights: fp32 (default), bf16 or int8'
+complete -c edgewise -n '__fish_edgewise_at " bench generate"' -l relation -r -F -d 'the terms of model.relation, each in quotes: "window 256" "sinks 4"'
+complete -c edgewise -n '__fish_edgewise_at " bench generate"' -l sequences -x -d 'the number of texts that are continued at once'
+complete -c edgewise -n '__fish_edgewise_at " bench generate"' -l prompt -x -d 'the number of tokens of each prompt'
+complete -c edgewise -n '__fish_edgewise_at " bench generate"' -l tokens -x -d 'the number of timed tokens of each continuation'
+complete -c edgewise -n '__fish_edgewise_at " bench generate"' -l repetitions -x -d 'the number of timed repetitions, whose medians are printed'
+complete -c edgewise -n '__fish_edgewise_at " bench generate"' -l profile -d 'print a profile of the timed repetitions'
+complete -c edgewise -n '__fish_edgewise_at " bench generate"' -l json -d 'print the result as one line of JSON'
+complete -c edgewise -n '__fish_edgewise_at " bench generate"' -l threads -x -d 'the number of threads'

@@ -28,7 +28,7 @@ _edgewise() {
         'inspect:Show the contents of a run, a model, a tensor file or a config'
         'doctor:Describe this machine and what will be used of it, and test it'
         'picture:Draw models, graphs and runs\: attention, ponder steps, curves'
-        'bench:Measure the speed of training, attention, message passing and decoding on this machine'
+        'bench:Measure the speed of training, attention, message passing, decoding and generating on this machine'
       )
       _describe subcommand subcommands
       ;;
@@ -488,6 +488,7 @@ _edgewise_bench() {
         'attention:Time attention and its backward pass over a relation'
         'message:Time message passing beside attention, operation by operation, and in training'
         'decode:Time decoding by the runtime, for sentences with the lengths of a corpus'
+        'generate:Time the prompt and the continuation of texts by the runtime, with a random language model'
       )
       _describe subcommand subcommands
       ;;
@@ -497,6 +498,7 @@ _edgewise_bench() {
         attention) _edgewise_bench_attention ;;
         message) _edgewise_bench_message ;;
         decode) _edgewise_bench_decode ;;
+        generate) _edgewise_bench_generate ;;
       esac
       ;;
   esac
@@ -505,7 +507,7 @@ _edgewise_bench_train() {
   _arguments -s \
     '(-h --help)-h[Print this help message and exit]' \
     '(-h --help)--help[Print this help message and exit]' \
-    '(--size)--size=[the size of the model\: tiny (default), small, base, big or characters, which has 65 tokens]:ENUM:(tiny small base big characters)' \
+    '(--size)--size=[the size of the model\: tiny (default), small, base, big, characters, which has 65 tokens, or llama-125m]:ENUM:(tiny small base big characters llama-125m)' \
     '(--precision)--precision=[the number format of linear layers and attention\: fp32 (default) or bf16]:ENUM:(fp32 bf16)' \
     '(--input)--input=[a file of input sentences, one per line, which give the lengths]:TEXT:_files' \
     '(--output)--output=[a file of output sentences, one for each input]:TEXT:_files' \
@@ -546,7 +548,7 @@ _edgewise_bench_decode() {
   _arguments -s \
     '(-h --help)-h[Print this help message and exit]' \
     '(-h --help)--help[Print this help message and exit]' \
-    '(--size)--size=[the size of a random model\: tiny (default), small, base or big]:ENUM:(tiny small base big characters)' \
+    '(--size)--size=[the size of a random model\: tiny (default), small, base or big]:ENUM:(tiny small base big characters llama-125m)' \
     '(--model)--model=[a run or model directory, instead of a random model]:TEXT:_files' \
     '(--device)--device=[where to compute\: cpu (default)]:TEXT:_files' \
     '(--precision)--precision=[the number format of the weights\: fp32 (default), bf16 or int8]:ENUM:(fp32 bf16 int8)' \
@@ -558,6 +560,21 @@ _edgewise_bench_decode() {
     '(--min-seconds)--min-seconds=[decode all sentences again until this time has passed]:NUMBER:' \
     '(--workers)--workers=[the number of workers that share the threads]:NUMBER:' \
     '(--profile)--profile[print a profile of the first worker]' \
+    '(--json)--json[print the result as one line of JSON]' \
+    '(--threads)--threads=[the number of threads]:NUMBER:'
+}
+_edgewise_bench_generate() {
+  _arguments -s \
+    '(-h --help)-h[Print this help message and exit]' \
+    '(-h --help)--help[Print this help message and exit]' \
+    '(--size)--size=[the size of the model\: tiny, small, base, big, characters, which has 65 tokens, or llama-125m (default), which has the layers of Llama and 50000 tokens]:ENUM:(tiny small base big characters llama-125m)' \
+    '(--precision)--precision=[the number format of the weights\: fp32 (default), bf16 or int8]:ENUM:(fp32 bf16 int8)' \
+    '*--relation=[the terms of model.relation, each in quotes\: "window 256" "sinks 4"]:TEXT:_files' \
+    '(--sequences)--sequences=[the number of texts that are continued at once]:NUMBER:' \
+    '(--prompt)--prompt=[the number of tokens of each prompt]:NUMBER:' \
+    '(--tokens)--tokens=[the number of timed tokens of each continuation]:NUMBER:' \
+    '(--repetitions)--repetitions=[the number of timed repetitions, whose medians are printed]:NUMBER:' \
+    '(--profile)--profile[print a profile of the timed repetitions]' \
     '(--json)--json[print the result as one line of JSON]' \
     '(--threads)--threads=[the number of threads]:NUMBER:'
 }
