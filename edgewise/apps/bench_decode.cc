@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "edgewise/apps/bench_profile.h"
 #include "edgewise/apps/runtime/commands.h"
 #include "edgewise/apps/runtime/shared_options.h"
 #include "edgewise/apps/runtime/standard_streams.h"
@@ -64,15 +65,6 @@ void print_json(const BenchDecodeCommand& command, const std::vector<DecodingBen
                            .text());
 }
 
-void print_profile(const DecodingBench& result) {
-  double rest = result.seconds;
-  for (const Profile::Line& line : result.profile) {
-    print_output("  {:4.1f} %  {:8} times  {}\n", 100 * line.seconds / result.seconds, line.count, line.work);
-    rest -= line.seconds;
-  }
-  print_output("  {:4.1f} %                  the rest\n", 100 * rest / result.seconds);
-}
-
 void print_text(const BenchDecodeCommand& command, const std::vector<DecodingBench>& results) {
   print_output("{}, {}, beam {}, {} sentences at once, {} output tokens each\n", printable(model_name(command.options)),
                enum_name(command.options.precision), command.options.beam, command.options.batch,
@@ -80,7 +72,7 @@ void print_text(const BenchDecodeCommand& command, const std::vector<DecodingBen
   for (const DecodingBench& result : results) {
     print_output("{} workers with {} threads each: {:.0f} tokens/s, median latency {:.1f} ms\n", result.split.workers,
                  result.split.threads, result.tokens_per_second(), 1e3 * result.median_latency);
-    if (!result.profile.empty()) print_profile(result);
+    if (!result.profile.empty()) print_profile(result.profile, result.seconds);
   }
 }
 

@@ -2,6 +2,7 @@
 // edgewise bench generate [--size SIZE] [--sequences N] [--prompt N] [--tokens N]
 #include <memory>
 
+#include "edgewise/apps/bench_profile.h"
 #include "edgewise/apps/runtime/commands.h"
 #include "edgewise/apps/runtime/shared_options.h"
 #include "edgewise/apps/runtime/standard_streams.h"
@@ -58,13 +59,7 @@ void print_text(const BenchGenerateCommand& command, const GenerationBench& benc
                command.tokens_per_second(options.tokens, bench.continuation_seconds), options.tokens, options.prompt);
   print_output("ms a step     {:.2f} median\n", 1e3 * bench.median_step);
   print_output("peak memory   {:.3f} GB\n", static_cast<double>(bench.peak_memory) / 1e9);
-  if (bench.profile.empty()) return;
-  double rest = bench.seconds;
-  for (const Profile::Line& line : bench.profile) {
-    print_output("  {:4.1f} %  {:8} times  {}\n", 100 * line.seconds / bench.seconds, line.count, line.work);
-    rest -= line.seconds;
-  }
-  print_output("  {:4.1f} %                  the rest\n", 100 * rest / bench.seconds);
+  if (!bench.profile.empty()) print_profile(bench.profile, bench.seconds);
 }
 
 void run_bench_generate(BenchGenerateCommand& command) {

@@ -12,9 +12,9 @@
 
 #include "edgewise/base/background.h"
 #include "edgewise/base/error.h"
-#include "edgewise/base/random.h"
 #include "edgewise/base/sorting.h"
 #include "edgewise/base/threads.h"
+#include "edgewise/benchmark/random_tokens.h"
 #include "edgewise/models/sequence_model.h"
 #include "edgewise/nn/serialize.h"
 #include "edgewise/ops/backend.h"
@@ -80,9 +80,7 @@ DecodingWorkload make_random_workload(const DecodingBenchOptions& options) {
   RandomStream random(kDecodingSeed);
   for (const std::string& sentence : sentences) {
     Tokens& input = workload.inputs.emplace_back(estimate_subwords(sentence));
-    for (std::int64_t& token : input) {
-      token = 4 + static_cast<std::int64_t>(random.next_below(model.input_vocabulary - 4));
-    }
+    draw_tokens(model.input_vocabulary, random, input);
   }
   workload.search.never = {0, 1, 2};
   return workload;

@@ -4,13 +4,14 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <utility>
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/memory.h"
-#include "edgewise/base/random.h"
 #include "edgewise/base/sorting.h"
+#include "edgewise/benchmark/random_tokens.h"
 #include "edgewise/benchmark/timing.h"
 #include "edgewise/models/model_costs.h"
 #include "edgewise/models/sequence_model.h"
@@ -40,9 +41,7 @@ std::vector<Tokens> random_prompts(const GenerationBenchOptions& options, std::i
   std::vector<Tokens> prompts(static_cast<std::size_t>(options.sequences));
   for (Tokens& prompt : prompts) {
     prompt.resize(static_cast<std::size_t>(options.prompt));
-    for (std::int64_t& token : prompt) {
-      token = 4 + static_cast<std::int64_t>(random.next_below(static_cast<std::uint64_t>(vocabulary) - 4));
-    }
+    draw_tokens(vocabulary, random, prompt);
   }
   return prompts;
 }
@@ -102,11 +101,7 @@ void run_warmup(Scorer& scorer, std::vector<Tokens> prompts, const GenerationRul
   generate(scorer, texts, rules, std::ssize(prompts));
 }
 
-double total_of(const std::vector<double>& values) {
-  double total = 0.0;
-  for (const double value : values) total += value;
-  return total;
-}
+double total_of(const std::vector<double>& values) { return std::accumulate(values.begin(), values.end(), 0.0); }
 
 }  // namespace
 
