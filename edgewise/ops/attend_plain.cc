@@ -41,18 +41,20 @@ at::Tensor compute_weights(const Relation& relation, const at::Tensor& query_DHK
 /// Attends with the heads of the tensors; `is_kept_EH` is undefined without dropout.
 at::Tensor attend_over_edges(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
                              const at::Tensor& value, const AttentionOptions& options, const at::Tensor& is_kept_EH) {
-  const at::Tensor value_SHV = repeat_heads(value, query_DHK.size(1));
+  const at::ScalarType type = parameter_type(query_DHK);
+  const at::Tensor value_SHV = repeat_heads(value.to(type), query_DHK.size(1));
   at::Tensor weight_EH = compute_weights(relation, query_DHK, key_SHK, options);
   if (is_kept_EH.defined()) {
     weight_EH = keep_elements(weight_EH, is_kept_EH, dropout_rule(options.dropout, options.dropout_key));
   }
   const EdgeIndexTensors& edges = edge_index_tensors(relation, query_DHK.device());
-  if (!options.edge_value.defined()) return sum_messages(edges, query_DHK.size(0), weight_EH, value_SHV);
-  const at::ScalarType type = weight_EH.scalar_type();
-  const at::Tensor value_EHV = value_SHV.to(type).index_select(0, edges.source_E) + options.edge_value.to(type);
+  if (!options.edge_value.defined()) {
+    return sum_messages(edges, query_DHK.size(0), weight_EH, value_SHV).to(value.scalar_type());
+  }
+  const at::Tensor value_EHV = value_SHV.index_select(0, edges.source_E) + options.edge_value.to(type);
   return at::zeros({query_DHK.size(0), value_SHV.size(1), value_SHV.size(2)}, value_EHV.options())
       .index_add(0, edges.destination_E, weight_EH.unsqueeze(-1) * value_EHV)
-      .to(value_SHV.scalar_type());
+      .to(value.scalar_type());
 }
 
 at::Tensor kept_edges_of(const Relation& relation, std::int64_t num_heads, const AttentionOptions& options,

@@ -107,8 +107,9 @@ inline double clamp_between_scores(const Relation& relation, const AttentionOpti
   const EdgeIndexTensors edges = edge_index_tensors(relation, at::kCPU);
   const Tensors exact = convert(inputs, at::kDouble);
   const at::Tensor query_EHK = exact[0].index_select(0, edges.destination_E);
-  const at::Tensor score_EH = (query_EHK * exact[1].index_select(0, edges.source_E)).sum(-1).abs() *
-                              std::abs(scale_or_default(options, exact[0]));
+  const std::int64_t group_size = exact[0].size(1) / exact[1].size(1);
+  const at::Tensor key_EHK = exact[1].repeat_interleave(group_size, 1).index_select(0, edges.source_E);
+  const at::Tensor score_EH = (query_EHK * key_EHK).sum(-1).abs() * std::abs(scale_or_default(options, exact[0]));
   double clamp = *options.clamp;
   while (((score_EH - clamp).abs() < 1e-5).any().item<bool>()) clamp += 2e-5;
   return clamp;

@@ -137,7 +137,10 @@ std::string parse_token(std::string_view line, VocabularyKind kind, const std::s
   };
   if (line.empty()) fail("{}: {} is empty, needs a token", kFileCaller, place);
   const auto token = unescape(line);
-  if (!token) fail_with(line, "control characters, spaces and backslashes written \\xHH");
+  if (!token) {
+    const bool is_bad = kind != VocabularyKind::kBytes && find_bad_utf8(line);
+    fail_with(line, is_bad ? "UTF-8" : "control characters, spaces and backslashes written \\xHH");
+  }
   if (kind == VocabularyKind::kBytes) {
     if (token->size() != 1) fail_with(*token, "a single byte");
     return *token;
