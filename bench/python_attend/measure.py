@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Measures attention on a graph in PyTorch: with edgewise.torch, with PyG's message passing, or with FlexAttention.
+"""Measures attention on a graph in PyTorch: with edgewise.torch, with PyG's message passing, or with FlexAttention; and
+layers of both libraries.
 
 Prints one line of JSON.
 """
@@ -16,7 +17,9 @@ import torch
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "peers"))
 from attention_cases import CASES, largest_error, measure, random_inputs, times_ms  # noqa: E402
 
-GAT_SIZES = {"in_channels": 128, "out_channels": 16, "heads": 8}
+LAYER_SIZES = {"in_channels": 128, "out_channels": 16, "heads": 8}
+EDGE_SIZE = 16
+LAYER_CLASSES = {"gat": "GATConv", "transformer": "TransformerConv"}
 
 
 def relation_of(case):
@@ -76,56 +79,56 @@ def flex(case, inputs):
     return {"forward_ms": statistics.median(times), "forward_mean_ms": statistics.mean(times), "error": error}
 
 
-def gat_layers(case):
-    """Returns PyG's GATConv, and the layer of python/examples with its parameters."""
-    from torch_geometric.nn import GATConv
+def make_layers(name, edge_index):
+    """Returns a layer of edgewise.torch and PyG's layer with the same parameters, as functions of the nodes' states."""
+    import edgewise.torch
+    import torch_geometric.nn
 
-    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "python/examples"))
-    from gat_layer import GATLayer
-
-    torch.manual_seed(0)
-    theirs = GATConv(**GAT_SIZES)
-    ours = GATLayer(**GAT_SIZES)
+    has_attributes = name == "transformer"
+    sizes = {**LAYER_SIZES, "edge_dim": EDGE_SIZE} if has_attributes else LAYER_SIZES
+    attributes = [torch.randn(edge_index.shape[1], EDGE_SIZE)] if has_attributes else []
+    theirs = getattr(torch_geometric.nn, LAYER_CLASSES[name])(**sizes)
+    ours = getattr(edgewise.torch, LAYER_CLASSES[name])(**sizes)
     ours.load_state_dict(theirs.state_dict())
-    return theirs, ours
+    return lambda x: ours(x, edge_index, *attributes), lambda x: theirs(x, edge_index, *attributes)
 
 
-def gat(case, way):
-    theirs, ours = gat_layers(case)
-    edge_index = torch.stack((case.sources, case.destinations))
-    x = torch.randn(case.nodes, GAT_SIZES["in_channels"], requires_grad=True)
-    relation = ours.relation(edge_index, case.nodes)
-    error = (ours(x, relation) - theirs(x, edge_index)).abs().max().item()
+def layer(case, way):
+    torch.manual_seed(0)
+    ours, theirs = make_layers(way.removesuffix("-pyg"), torch.stack((case.sources, case.destinations)))
+    x = torch.randn(case.nodes, LAYER_SIZES["in_channels"], requires_grad=True)
+    error = (ours(x) - theirs(x)).abs().max().item()
     if not error < 1e-3:
         raise ValueError(f"the layers differ by {error:.2e}")
-    run = (lambda: ours(x, relation)) if way == "gat" else (lambda: theirs(x, edge_index))
-    gradient = torch.randn_like(run())
+    run = theirs if way.endswith("-pyg") else ours
+    gradient = torch.randn_like(run(x))
 
     def forward():
         with torch.no_grad():
-            run()
+            run(x)
 
     figures = {"error": error}
-    for name, step in (("forward", forward), ("total", lambda: run().backward(gradient))):
+    for name, step in (("forward", forward), ("total", lambda: run(x).backward(gradient))):
         times = times_ms(step, 9)
         figures |= {f"{name}_ms": statistics.median(times), f"{name}_mean_ms": statistics.mean(times)}
     return figures
 
 
 WAYS = {"edgewise": edgewise, "pyg": pyg, "flex": flex}
+LAYER_WAYS = [name + library for name in LAYER_CLASSES for library in ("", "-pyg")]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--case", choices=CASES, required=True)
-    parser.add_argument("--way", choices=[*WAYS, "gat", "gat-pyg"], required=True)
+    parser.add_argument("--way", choices=[*WAYS, *LAYER_WAYS], required=True)
     parser.add_argument("--threads", type=int, default=2)
     arguments = parser.parse_args()
 
     torch.set_num_threads(arguments.threads)
     case = CASES[arguments.case]()
     way = arguments.way
-    figures = gat(case, way) if way.startswith("gat") else WAYS[way](case, random_inputs(case))
+    figures = layer(case, way) if way in LAYER_WAYS else WAYS[way](case, random_inputs(case))
     version = f"torch {torch.__version__}"
     if "pyg" in way:
         import torch_geometric

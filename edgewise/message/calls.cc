@@ -137,9 +137,10 @@ class ColumnSums {
     for (std::size_t i = 0; i < results.size(); ++i) {
       at::Tensor column = results[i];
       if (are_means_[i]) {
+        const at::Tensor counts = message_counts(edges, column.dim());
         // Numbers of bf16 count messages only up to 256.
-        const at::ScalarType type = column.scalar_type() == at::kBFloat16 ? at::kFloat : column.scalar_type();
-        column = column.div(message_counts(edges, column.dim()).to(type)).to(column.scalar_type());
+        column = column.scalar_type() == at::kBFloat16 ? column.div(counts.to(at::kFloat)).to(at::kBFloat16)
+                                                       : column.div_(counts.to(column.scalar_type()));
       }
       columns[outs_[i]] = column;
     }

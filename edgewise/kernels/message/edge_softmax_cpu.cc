@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <functional>
 #include <limits>
-#include <numeric>
 #include <type_traits>
+#include <vector>
 
+#include "edgewise/base/threads.h"
 #include "edgewise/kernels/attention/parallel_rows.h"
+#include "edgewise/kernels/message/edge_rows.h"
 #include "edgewise/kernels/message/edge_softmax.h"
 #include "edgewise/kernels/reference_loops.h"
 #include "edgewise/kernels/simd/instruction_set.h"
-#include "edgewise/kernels/simd/scratch.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "edgewise/kernels/message/edge_softmax_cpu.cc"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "edgewise/kernels/message/head_numbers-inl.h"
 #include "edgewise/kernels/simd/exp-inl.h"
 #include "edgewise/kernels/simd/vectors-inl.h"
 
@@ -23,20 +26,28 @@
 #define EDGEWISE_KERNELS_MESSAGE_EDGE_SOFTMAX_CPU_CC
 namespace edgewise::kernels {
 
-/// Tensors [E, H].
-struct SoftmaxTask {
-  RelationView relation;
+/// Tensors [E, H] of consecutive edges.
+struct SoftmaxEdges {
   std::int64_t num_heads;
   const float* score;
   float* weight;
+
+  SoftmaxEdges from(EdgeIndex edge) const { return {num_heads, score + edge * num_heads, weight + edge * num_heads}; }
 };
-struct SoftmaxBackwardTask {
-  RelationView relation;
+struct SoftmaxBackwardEdges {
   std::int64_t num_heads;
   const float* weight;
   const float* grad_weight;
   float* grad_score;
+
+  SoftmaxBackwardEdges from(EdgeIndex edge) const {
+    const std::int64_t i = edge * num_heads;
+    return {num_heads, weight + i, grad_weight + i, grad_score + i};
+  }
 };
+
+/// The threads share a row with more edges. The order of its sums does not depend on their number.
+inline constexpr EdgeIndex kMaxRowEdges = 16 * kMaxPieceEdges;
 
 }  // namespace edgewise::kernels
 #endif  // EDGEWISE_KERNELS_MESSAGE_EDGE_SOFTMAX_CPU_CC
@@ -45,105 +56,140 @@ HWY_BEFORE_NAMESPACE();
 namespace edgewise::kernels::HWY_NAMESPACE {
 namespace {
 
-/// One number for each head, repeated so that vectors of a row [edges, H] find their heads' numbers in order: the row's
-/// vector i belongs to the vector i % num_vectors of the numbers.
-class HeadNumbers {
- public:
-  explicit HeadNumbers(std::int64_t num_heads)
-      : num_heads_(num_heads),
-        size_(std::lcm(num_heads, kLanes)),
-        numbers_(Scratch::of_this_thread().take(static_cast<std::size_t>(size_))) {}
+constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
 
-  void fill(float number) { std::fill_n(numbers_, size_, number); }
-
-  /// Combines the numbers of each head, and repeats the result.
-  template <class Combine>
-  void fold(Combine combine) {
-    for (std::int64_t i = num_heads_; i < size_; ++i) {
-      numbers_[i % num_heads_] = combine(numbers_[i % num_heads_], numbers_[i]);
-    }
-    for (std::int64_t i = num_heads_; i < size_; ++i) numbers_[i] = numbers_[i - num_heads_];
-  }
-
-  template <class Change>
-  void change(Change change) {
-    for (std::int64_t i = 0; i < size_; ++i) numbers_[i] = change(numbers_[i]);
-  }
-
-  /// Calls body(index in the row, part of the vector, numbers) for each vector of a row of `count` floats.
-  template <class Body>
-  HWY_INLINE void for_vectors(std::int64_t count, Body&& body) {
-    std::int64_t i = 0;
-    for_each_vector(count, [&](std::int64_t first, auto part) HWY_ATTR {
-      body(first, part, numbers_ + i);
-      i += kLanes;
-      if (i == size_) i = 0;
-    });
-  }
-
- private:
-  std::int64_t num_heads_;
-  std::int64_t size_;
-  float* numbers_;
+struct Larger {
+  float operator()(float a, float b) const { return std::max(a, b); }
+  HWY_INLINE Floats operator()(Floats a, Floats b) const { return hn::Max(a, b); }
+};
+struct Sum {
+  float operator()(float a, float b) const { return a + b; }
+  HWY_INLINE Floats operator()(Floats a, Floats b) const { return hn::Add(a, b); }
 };
 
-void softmax_rows(const SoftmaxTask& task, std::int64_t row_begin, std::int64_t row_end) {
-  const FloatTag d;
-  Scratch::of_this_thread().reset();
-  HeadNumbers maxima(task.num_heads);
-  HeadNumbers totals(task.num_heads);
-  for (std::int64_t row = row_begin; row < row_end; ++row) {
-    const std::int64_t begin = task.relation.row_begin[row] * task.num_heads;
-    const std::int64_t count = task.relation.row_begin[row + 1] * task.num_heads - begin;
-    const float* score = task.score + begin;
-    float* weight = task.weight + begin;
-    constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
-
-    maxima.fill(kMinusInfinity);
-    maxima.for_vectors(count, [&](std::int64_t i, auto part, float* maximum) HWY_ATTR {
-      const auto values = values_or(part, load(part, score + i), kMinusInfinity);
-      hn::Store(hn::Max(hn::Load(d, maximum), values), d, maximum);
-    });
-    maxima.fold([](float a, float b) { return std::max(a, b); });
-    // If all scores are -inf, a maximum of 0 gives the weights 0, not NaN.
-    maxima.change([](float maximum) { return maximum == kMinusInfinity ? 0.0f : maximum; });
-
-    totals.fill(0);
-    maxima.for_vectors(count, [&](std::int64_t i, auto part, const float* maximum) HWY_ATTR {
-      store(part, exp_lanes(hn::Sub(load(part, score + i), hn::Load(d, maximum))), weight + i);
-    });
-    totals.for_vectors(count, [&](std::int64_t i, auto part, float* total) HWY_ATTR {
-      hn::Store(hn::Add(hn::Load(d, total), load(part, weight + i)), d, total);
-    });
-    totals.fold([](float a, float b) { return a + b; });
-    totals.change([](float total) { return total == 0 ? 0.0f : 1 / total; });
-
-    totals.for_vectors(count, [&](std::int64_t i, auto part, const float* factor) HWY_ATTR {
-      store(part, hn::Mul(load(part, weight + i), hn::Load(d, factor)), weight + i);
-    });
-  }
+/// If all scores are -inf, a shift of 0 gives the weights 0, not NaN.
+HWY_INLINE Floats zero_if_infinite(Floats maxima) {
+  return hn::IfThenZeroElse(hn::Eq(maxima, hn::Set(FloatTag(), kMinusInfinity)), maxima);
 }
 
-void differentiate_softmax_rows(const SoftmaxBackwardTask& task, std::int64_t row_begin, std::int64_t row_end) {
+HWY_INLINE Floats reciprocal_or_zero(Floats totals) {
   const FloatTag d;
-  Scratch::of_this_thread().reset();
-  HeadNumbers sums(task.num_heads);
-  for (std::int64_t row = row_begin; row < row_end; ++row) {
-    const std::int64_t begin = task.relation.row_begin[row] * task.num_heads;
-    const std::int64_t count = task.relation.row_begin[row + 1] * task.num_heads - begin;
-    const float* weight = task.weight + begin;
-    const float* grad_weight = task.grad_weight + begin;
-    float* grad_score = task.grad_score + begin;
-    sums.fill(0);
-    sums.for_vectors(count, [&](std::int64_t i, auto part, float* sum) HWY_ATTR {
-      hn::Store(hn::MulAdd(load(part, weight + i), load(part, grad_weight + i), hn::Load(d, sum)), d, sum);
-    });
-    sums.fold([](float a, float b) { return a + b; });
-    sums.for_vectors(count, [&](std::int64_t i, auto part, const float* sum) HWY_ATTR {
-      const auto difference = hn::Sub(load(part, grad_weight + i), hn::Load(d, sum));
-      store(part, hn::Mul(load(part, weight + i), difference), grad_score + i);
-    });
-  }
+  return hn::IfThenZeroElse(hn::Eq(totals, hn::Zero(d)), hn::Div(hn::Set(d, 1), totals));
+}
+
+template <class Heads>
+HWY_INLINE void find_maxima(const SoftmaxEdges& edges, EdgeIndex count, Heads& maxima) {
+  maxima.fill(kMinusInfinity);
+  maxima.for_vectors(count * edges.num_heads, [&](std::int64_t i, auto part, std::int64_t vector) HWY_ATTR {
+    const auto scores = values_or(part, load(part, edges.score + i), kMinusInfinity);
+    maxima.set(vector, hn::Max(maxima.get(vector), scores));
+  });
+  maxima.fold(Larger());
+}
+
+/// Writes exp(score - shift) to the weights, and adds up the weights of each head.
+template <class Heads>
+HWY_INLINE void exponentiate(const SoftmaxEdges& edges, EdgeIndex count, const Heads& shifts, Heads& totals) {
+  totals.fill(0);
+  totals.for_vectors(count * edges.num_heads, [&](std::int64_t i, auto part, std::int64_t vector) HWY_ATTR {
+    const auto weight = exp_lanes(hn::Sub(load(part, edges.score + i), shifts.get(vector)));
+    store(part, weight, edges.weight + i);
+    totals.set(vector, hn::Add(totals.get(vector), values_or_zero(part, weight)));
+  });
+  totals.fold(Sum());
+}
+
+template <class Heads>
+HWY_INLINE void scale(const SoftmaxEdges& edges, EdgeIndex count, const Heads& factors) {
+  factors.for_vectors(count * edges.num_heads, [&](std::int64_t i, auto part, std::int64_t vector) HWY_ATTR {
+    store(part, hn::Mul(load(part, edges.weight + i), factors.get(vector)), edges.weight + i);
+  });
+}
+
+template <class Heads>
+HWY_INLINE void add_products(const SoftmaxBackwardEdges& edges, EdgeIndex count, Heads& sums) {
+  sums.fill(0);
+  sums.for_vectors(count * edges.num_heads, [&](std::int64_t i, auto part, std::int64_t vector) HWY_ATTR {
+    sums.set(vector, hn::MulAdd(load(part, edges.weight + i), load(part, edges.grad_weight + i), sums.get(vector)));
+  });
+  sums.fold(Sum());
+}
+
+template <class Heads>
+HWY_INLINE void write_gradients(const SoftmaxBackwardEdges& edges, EdgeIndex count, const Heads& sums) {
+  sums.for_vectors(count * edges.num_heads, [&](std::int64_t i, auto part, std::int64_t vector) HWY_ATTR {
+    const auto difference = hn::Sub(load(part, edges.grad_weight + i), sums.get(vector));
+    store(part, hn::Mul(load(part, edges.weight + i), difference), edges.grad_score + i);
+  });
+}
+
+void softmax_rows(const RelationView& relation, const SoftmaxEdges& edges, std::int64_t row_begin,
+                  std::int64_t row_end) {
+  with_heads(edges.num_heads, [&](auto maxima, auto totals) HWY_ATTR {
+    for (std::int64_t row = row_begin; row < row_end; ++row) {
+      const EdgeIndex count = relation.row_begin[row + 1] - relation.row_begin[row];
+      if (count > kMaxRowEdges) continue;
+      const SoftmaxEdges of_row = edges.from(relation.row_begin[row]);
+      find_maxima(of_row, count, maxima);
+      maxima.change([](Floats values) HWY_ATTR { return zero_if_infinite(values); });
+      exponentiate(of_row, count, maxima, totals);
+      totals.change([](Floats values) HWY_ATTR { return reciprocal_or_zero(values); });
+      scale(of_row, count, totals);
+    }
+  });
+}
+
+void differentiate_softmax_rows(const RelationView& relation, const SoftmaxBackwardEdges& edges, std::int64_t row_begin,
+                                std::int64_t row_end) {
+  with_heads(edges.num_heads, [&](auto sums, auto /*others*/) HWY_ATTR {
+    for (std::int64_t row = row_begin; row < row_end; ++row) {
+      const EdgeIndex count = relation.row_begin[row + 1] - relation.row_begin[row];
+      if (count > kMaxRowEdges) continue;
+      const SoftmaxBackwardEdges of_row = edges.from(relation.row_begin[row]);
+      add_products(of_row, count, sums);
+      write_gradients(of_row, count, sums);
+    }
+  });
+}
+
+// The steps of these functions for a part of a row, with one number for each head.
+
+void find_maxima_of_part(const SoftmaxEdges& edges, EdgeIndex count, float* maximum_H) {
+  with_heads(edges.num_heads, [&](auto maxima, auto /*others*/) HWY_ATTR {
+    find_maxima(edges, count, maxima);
+    maxima.write(maximum_H);
+  });
+}
+
+void exponentiate_part(const SoftmaxEdges& edges, EdgeIndex count, const float* maximum_H, float* total_H) {
+  with_heads(edges.num_heads, [&](auto maxima, auto totals) HWY_ATTR {
+    maxima.read(maximum_H);
+    maxima.change([](Floats values) HWY_ATTR { return zero_if_infinite(values); });
+    exponentiate(edges, count, maxima, totals);
+    totals.write(total_H);
+  });
+}
+
+void scale_part(const SoftmaxEdges& edges, EdgeIndex count, const float* total_H) {
+  with_heads(edges.num_heads, [&](auto totals, auto /*others*/) HWY_ATTR {
+    totals.read(total_H);
+    totals.change([](Floats values) HWY_ATTR { return reciprocal_or_zero(values); });
+    scale(edges, count, totals);
+  });
+}
+
+void add_products_of_part(const SoftmaxBackwardEdges& edges, EdgeIndex count, float* sum_H) {
+  with_heads(edges.num_heads, [&](auto sums, auto /*others*/) HWY_ATTR {
+    add_products(edges, count, sums);
+    sums.write(sum_H);
+  });
+}
+
+void write_gradients_of_part(const SoftmaxBackwardEdges& edges, EdgeIndex count, const float* sum_H) {
+  with_heads(edges.num_heads, [&](auto sums, auto /*others*/) HWY_ATTR {
+    sums.read(sum_H);
+    write_gradients(edges, count, sums);
+  });
 }
 
 }  // namespace
@@ -155,6 +201,11 @@ namespace edgewise::kernels {
 
 HWY_EXPORT(softmax_rows);
 HWY_EXPORT(differentiate_softmax_rows);
+HWY_EXPORT(find_maxima_of_part);
+HWY_EXPORT(exponentiate_part);
+HWY_EXPORT(scale_part);
+HWY_EXPORT(add_products_of_part);
+HWY_EXPORT(write_gradients_of_part);
 
 namespace {
 
@@ -164,16 +215,85 @@ bool has_fast_softmax(std::int64_t num_heads) {
   return std::is_same_v<T, float> && num_heads > 0 && instruction_set() != InstructionSet::kReference;
 }
 
+/// Calls fn(first edge, number of edges) for each row with more than kMaxRowEdges edges.
+template <class Fn>
+void for_long_rows(const RelationView& relation, Fn fn) {
+  for (std::int64_t row = 0; row < relation.num_destinations; ++row) {
+    const EdgeIndex count = relation.row_begin[row + 1] - relation.row_begin[row];
+    if (count > kMaxRowEdges) fn(relation.row_begin[row], count);
+  }
+}
+
+/// Calls fn(first edge, number of edges, number of the part) in parallel for the parts of a row.
+template <class Fn>
+void for_parts(EdgeIndex begin, EdgeIndex count, Fn fn) {
+  const std::int64_t num_parts = (count + kMaxPieceEdges - 1) / kMaxPieceEdges;
+  parallel_for(num_parts, 1, [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t part = first; part < last; ++part) {
+      const EdgeIndex offset = part * kMaxPieceEdges;
+      fn(begin + offset, std::min(kMaxPieceEdges, count - offset), part);
+    }
+  });
+}
+
+/// Returns one number for each head: those that compute(first edge, number of edges, numbers [H]) writes for each part
+/// of a row, combined in the order of the parts.
+template <class Compute, class Combine>
+std::vector<float> combine_parts(EdgeIndex begin, EdgeIndex count, std::int64_t num_heads, Compute compute,
+                                 Combine combine) {
+  const std::int64_t num_parts = (count + kMaxPieceEdges - 1) / kMaxPieceEdges;
+  std::vector<float> numbers(static_cast<std::size_t>(num_parts * num_heads));
+  for_parts(begin, count, [&](EdgeIndex first, EdgeIndex size, std::int64_t part) {
+    compute(first, size, numbers.data() + part * num_heads);
+  });
+  for (std::int64_t i = num_heads; i < num_parts * num_heads; ++i) {
+    float& number = numbers[static_cast<std::size_t>(i % num_heads)];
+    number = combine(number, numbers[static_cast<std::size_t>(i)]);
+  }
+  return numbers;
+}
+
+void softmax_long_row(const SoftmaxEdges& edges, EdgeIndex begin, EdgeIndex count) {
+  const std::vector<float> maxima = combine_parts(
+      begin, count, edges.num_heads,
+      [&](EdgeIndex first, EdgeIndex size, float* maximum_H) {
+        HWY_DYNAMIC_DISPATCH(find_maxima_of_part)(edges.from(first), size, maximum_H);
+      },
+      [](float a, float b) { return std::max(a, b); });
+  const std::vector<float> totals = combine_parts(
+      begin, count, edges.num_heads,
+      [&](EdgeIndex first, EdgeIndex size, float* total_H) {
+        HWY_DYNAMIC_DISPATCH(exponentiate_part)(edges.from(first), size, maxima.data(), total_H);
+      },
+      std::plus<>());
+  for_parts(begin, count, [&](EdgeIndex first, EdgeIndex size, std::int64_t /*part*/) {
+    HWY_DYNAMIC_DISPATCH(scale_part)(edges.from(first), size, totals.data());
+  });
+}
+
+void differentiate_long_row(const SoftmaxBackwardEdges& edges, EdgeIndex begin, EdgeIndex count) {
+  const std::vector<float> sums = combine_parts(
+      begin, count, edges.num_heads,
+      [&](EdgeIndex first, EdgeIndex size, float* sum_H) {
+        HWY_DYNAMIC_DISPATCH(add_products_of_part)(edges.from(first), size, sum_H);
+      },
+      std::plus<>());
+  for_parts(begin, count, [&](EdgeIndex first, EdgeIndex size, std::int64_t /*part*/) {
+    HWY_DYNAMIC_DISPATCH(write_gradients_of_part)(edges.from(first), size, sums.data());
+  });
+}
+
 }  // namespace
 
 template <typename T>
 void edge_softmax(const RelationView& relation, std::int64_t num_heads, const T* score, T* weight) {
   if constexpr (std::is_same_v<T, float>) {
     if (has_fast_softmax<T>(num_heads)) {
-      const SoftmaxTask task = {relation, num_heads, score, weight};
-      return parallel_row_ranges(relation, [&](std::int64_t begin, std::int64_t end) {
-        HWY_DYNAMIC_DISPATCH(softmax_rows)(task, begin, end);
+      const SoftmaxEdges edges = {num_heads, score, weight};
+      parallel_row_ranges(relation, [&](std::int64_t begin, std::int64_t end) {
+        HWY_DYNAMIC_DISPATCH(softmax_rows)(relation, edges, begin, end);
       });
+      return for_long_rows(relation, [&](EdgeIndex begin, EdgeIndex count) { softmax_long_row(edges, begin, count); });
     }
   }
   std::copy_n(score, relation.num_edges() * num_heads, weight);
@@ -188,10 +308,12 @@ void edge_softmax_backward(const RelationView& relation, std::int64_t num_heads,
                            T* grad_score) {
   if constexpr (std::is_same_v<T, float>) {
     if (has_fast_softmax<T>(num_heads)) {
-      const SoftmaxBackwardTask task = {relation, num_heads, weight, grad_weight, grad_score};
-      return parallel_row_ranges(relation, [&](std::int64_t begin, std::int64_t end) {
-        HWY_DYNAMIC_DISPATCH(differentiate_softmax_rows)(task, begin, end);
+      const SoftmaxBackwardEdges edges = {num_heads, weight, grad_weight, grad_score};
+      parallel_row_ranges(relation, [&](std::int64_t begin, std::int64_t end) {
+        HWY_DYNAMIC_DISPATCH(differentiate_softmax_rows)(relation, edges, begin, end);
       });
+      return for_long_rows(relation,
+                           [&](EdgeIndex begin, EdgeIndex count) { differentiate_long_row(edges, begin, count); });
     }
   }
   parallel_rows(relation, {0, num_heads}, [&](std::int64_t row, std::int64_t head) {

@@ -56,6 +56,7 @@ HWY_INLINE void store_sums_of_parts(D d, const V* sums, [[maybe_unused]] std::in
       const hn::Full128<float> block;
       auto total = hn::Load(block, blocks + s * part);
       for (std::int64_t i = 4; i < part; i += 4) total = hn::Add(total, hn::Load(block, blocks + s * part + i));
+      if (num_sums == 1 && stride == 1) return hn::StoreU(total, block, out);
       HWY_ALIGN Number four[4];
       hn::Store(total, block, four);
       for (std::int64_t i = 0; i < 4; ++i) out[i * stride + s] = four[i];

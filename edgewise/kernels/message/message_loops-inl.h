@@ -261,17 +261,17 @@ class ChunkRows {
 
   const T* const* rows() const { return row_; }
   /// Returns, for each entry, the row to prefetch; null if prefetching gains nothing.
-  const T* const* rows_ahead() const { return ahead_ == 0 || needs_copies_ || is_sequence_ ? nullptr : row_ + ahead_; }
+  const T* const* rows_ahead() const { return ahead_ == 0 || needs_copies_ || is_sequence_ ? nullptr : row_ahead_; }
 
  private:
   template <class Index>
   void look_up_list(EdgeIndex entry, std::int64_t count, Index index) {
     for (std::int64_t i = 0; i < count; ++i) row_[i] = operand_.row(index(entry + i));
     // The processor itself prefetches the rows of consecutive numbers.
-    is_sequence_ = count > 1 && index(entry + count - 1) - index(entry) == count - 1;
-    if (is_sequence_) return;
-    const std::int64_t last = rows_.num_entries() - 1 - entry;
-    for (std::int64_t i = count; i < count + ahead_; ++i) row_[i] = operand_.row(index(entry + std::min(i, last)));
+
+    if (is_sequence_ || ahead_ == 0) return;
+    const EdgeIndex last = rows_.num_entries() - 1;
+    for (std::int64_t i = 0; i < count; ++i) row_ahead_[i] = operand_.row(index(std::min(entry + i + ahead_, last)));
   }
 
   const OperandRows<T>& operand_;
@@ -281,7 +281,8 @@ class ChunkRows {
   bool is_sequence_ = false;
   bool needs_copies_ = false;
   T* copies_ = nullptr;
-  const T* row_[kMaxChunk + kMaxAhead];
+  const T* row_[kMaxChunk];
+  const T* row_ahead_[kMaxChunk];
 };
 
 /// The messages of consecutive entries of a row of the output.
