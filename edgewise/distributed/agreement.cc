@@ -63,13 +63,8 @@ std::vector<std::size_t> pieces_of(std::size_t rank, std::size_t count, const Pr
 /// Returns the results of this process. Throws StopException in all processes if one of them throws it.
 auto compute_own(ProcessGroup& processes, std::size_t count, const auto& work) {
   decltype(work({})) own;
-  bool is_stopped = false;
-  try {
-    own = work(pieces_of(static_cast<std::size_t>(processes.rank()), count, processes));
-  } catch (const StopException&) {
-    is_stopped = true;
-  }
-  if (is_any_set(processes, is_stopped)) throw StopException();
+  stop_together(processes,
+                [&] { own = work(pieces_of(static_cast<std::size_t>(processes.rank()), count, processes)); });
   return own;
 }
 
@@ -100,6 +95,16 @@ bool is_any_set(ProcessGroup& processes, bool is_set) {
   const at::Tensor all = at::empty({processes.size()}, at::kByte);
   processes.all_gather(at::full({1}, is_set ? 1 : 0, at::kByte), all);
   return all.any().item<bool>();
+}
+
+void stop_together(ProcessGroup& processes, const std::function<void()>& work) {
+  bool is_stopped = false;
+  try {
+    work();
+  } catch (const StopException&) {
+    is_stopped = true;
+  }
+  if (is_any_set(processes, is_stopped)) throw StopException();
 }
 
 void check_same(ProcessGroup& processes, const std::vector<std::pair<std::string, std::string>>& named_values) {

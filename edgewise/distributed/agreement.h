@@ -31,6 +31,10 @@ void in_all_processes(ProcessGroup& processes, const std::function<void()>& work
 /// Returns whether `is_set` is true in any process. All processes call this function.
 bool is_any_set(ProcessGroup& processes, bool is_set);
 
+/// Runs `work` in all processes, which call this function together. Throws StopException in all if `work` throws it in
+/// one of them: a request to stop reaches the processes at different times.
+void stop_together(ProcessGroup& processes, const std::function<void()>& work);
+
 /// Throws CollectiveError if a value, such as {"config", text}, differs between processes. The error names the first
 /// value that differs, the first process whose value is not that of process 0, and the first line that differs. All
 /// processes call this function with the same names.

@@ -164,7 +164,8 @@ void measure_by_token(const TranslationModel& model, std::size_t num_batches,
 Validation evaluate(const TranslationModel& model, const EvaluationPairs& pairs, const StopRequest* stop,
                     ProcessGroup& processes) {
   Validation validation;
-  const std::vector<Batch> batches = batches_in_order(pairs.encoded.pairs, model.experiment.batch, stop);
+  std::vector<Batch> batches;
+  stop_together(processes, [&] { batches = batches_in_order(pairs.encoded.pairs, model.experiment.batch, stop); });
   measure_by_token(
       model, batches.size(), [&batches](std::size_t number) { return batches[number]; }, model.loss_options(), stop,
       processes, validation);

@@ -282,15 +282,11 @@ Validation Trainer::validate_and_save(const StopRequest& stop, bool is_due) {
 
 Validation Trainer::measure(const StopRequest& stop) {
   const SerialOpenMpScope serial;
-  std::optional<Validation> validation;
-  try {
-    validation = task_.validate(stop);
-  } catch (const StopException&) {
-  }
-  if (is_any_set(processes_, !validation.has_value())) throw StopException();
-  validation->loss = replace_nan(validation->loss);
-  require_measured(*validation, options_.best_by);
-  return *validation;
+  Validation validation;
+  stop_together(processes_, [&] { validation = task_.validate(stop); });
+  validation.loss = replace_nan(validation.loss);
+  require_measured(validation, options_.best_by);
+  return validation;
 }
 
 bool Trainer::is_best(const Validation& validation) const {

@@ -57,6 +57,19 @@ TEST(Agreement, GivesAllProcessesTheErrorOfOne) {
   });
 }
 
+TEST(Agreement, StopsInAllProcessesIfOneStops) {
+  run_as_processes(3, [](ProcessGroup& processes) {
+    const auto stop_in_second = [&] {
+      if (processes.rank() == 1) throw StopException();
+    };
+    EXPECT_THROW(stop_together(processes, stop_in_second), StopException);
+    bool is_done = false;
+    stop_together(processes, [&] { is_done = true; });
+    EXPECT_TRUE(is_done);
+  });
+  EXPECT_THROW(stop_together(single_process(), [] { throw StopException(); }), StopException);
+}
+
 TEST(Agreement, OfOneProcessThrowsTheErrorItself) {
   class OwnError : public Error {
     using Error::Error;

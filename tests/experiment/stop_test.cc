@@ -8,10 +8,12 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/data/batches.h"
+#include "edgewise/distributed/agreement.h"
 #include "edgewise/experiment/evaluate.h"
 #include "edgewise/experiment/make_vocabularies.h"
 #include "edgewise/experiment/sentence_attention.h"
 #include "edgewise/text/metrics/bleu.h"
+#include "tests/distributed/process_threads.h"
 
 namespace edgewise {
 namespace {
@@ -94,6 +96,18 @@ class StopTest : public testing::Test {
 TEST_F(StopTest, AnEvaluationReadsTheRequestBetweenBatches) {
   EXPECT_THROW(evaluate(translation_, encode(), &stop_), StopException);
   EXPECT_EQ(model_->num_losses, 1);
+}
+
+TEST_F(StopTest, AnEvaluationOfSeveralProcessesStopsInAllIfOneIsStoppedBeforeItsFirstBatch) {
+  const EvaluationPairs pairs = encode();
+  for (std::int64_t stopped = 0; stopped < 2; ++stopped) {
+    run_as_processes(2, [&](ProcessGroup& processes) {
+      const StopRequest stop = processes.rank() == stopped;
+      EXPECT_THROW(evaluate(translation_, pairs, &stop, processes), StopException);
+      EXPECT_FALSE(is_any_set(processes, false));  // no process waits for an earlier exchange
+    });
+  }
+  EXPECT_EQ(model_->num_losses, 0);
 }
 
 TEST_F(StopTest, AnEvaluationWithoutARequestComputesAllBatches) {
