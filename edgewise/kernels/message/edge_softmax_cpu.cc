@@ -58,11 +58,11 @@ namespace {
 
 constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
 
-struct Larger {
+struct LargerNumber {
   float operator()(float a, float b) const { return std::max(a, b); }
   HWY_INLINE Floats operator()(Floats a, Floats b) const { return hn::Max(a, b); }
 };
-struct Sum {
+struct SumOfNumbers {
   float operator()(float a, float b) const { return a + b; }
   HWY_INLINE Floats operator()(Floats a, Floats b) const { return hn::Add(a, b); }
 };
@@ -84,7 +84,7 @@ HWY_INLINE void find_maxima(const SoftmaxEdges& edges, EdgeIndex count, Heads& m
     const auto scores = values_or(part, load(part, edges.score + i), kMinusInfinity);
     maxima.set(vector, hn::Max(maxima.get(vector), scores));
   });
-  maxima.fold(Larger());
+  maxima.fold(LargerNumber());
 }
 
 /// Writes exp(score - shift) to the weights, and adds up the weights of each head.
@@ -96,7 +96,7 @@ HWY_INLINE void exponentiate(const SoftmaxEdges& edges, EdgeIndex count, const H
     store(part, weight, edges.weight + i);
     totals.set(vector, hn::Add(totals.get(vector), values_or_zero(part, weight)));
   });
-  totals.fold(Sum());
+  totals.fold(SumOfNumbers());
 }
 
 template <class Heads>
@@ -112,7 +112,7 @@ HWY_INLINE void add_products(const SoftmaxBackwardEdges& edges, EdgeIndex count,
   sums.for_vectors(count * edges.num_heads, [&](std::int64_t i, auto part, std::int64_t vector) HWY_ATTR {
     sums.set(vector, hn::MulAdd(load(part, edges.weight + i), load(part, edges.grad_weight + i), sums.get(vector)));
   });
-  sums.fold(Sum());
+  sums.fold(SumOfNumbers());
 }
 
 template <class Heads>
