@@ -268,7 +268,7 @@ class ChunkRows {
   void look_up_list(EdgeIndex entry, std::int64_t count, Index index) {
     for (std::int64_t i = 0; i < count; ++i) row_[i] = operand_.row(index(entry + i));
     // The processor itself prefetches the rows of consecutive numbers.
-
+    is_sequence_ = count > 1 && index(entry + count - 1) - index(entry) == count - 1;
     if (is_sequence_ || ahead_ == 0) return;
     const EdgeIndex last = rows_.num_entries() - 1;
     for (std::int64_t i = 0; i < count; ++i) row_ahead_[i] = operand_.row(index(std::min(entry + i + ahead_, last)));
