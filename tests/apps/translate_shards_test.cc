@@ -46,6 +46,15 @@ TEST_F(TranslateShards, HaveThePrefixesOfTheirLines) {
   EXPECT_EQ(read("out"), run_well({"translate", "--model", "run", "in", "--prefix", "prefixes"}));
 }
 
+TEST_F(TranslateShards, RefuseInputsWithoutAPrefixAndPrefixesWithoutAnInput) {
+  write("in", std::string(9, '\n'));
+  const Words command = translate("1/3", {"--prefix", "prefixes"});
+  write("prefixes", std::string(3, '\n'));
+  expect_refused(command, "translate: prefixes has 3 lines, needs as many as in, which has more");
+  write("prefixes", std::string(11, '\n'));
+  expect_refused(command, "translate: in has 9 lines, needs as many as prefixes, which has more");
+}
+
 TEST_F(TranslateShards, MergeNeedsAllPartsAndAllOfTheirLines) {
   run_well(translate("0/3"));
   const Words merge = {"translate", "--merge", "3", "--out", "out"};

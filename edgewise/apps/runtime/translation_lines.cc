@@ -68,7 +68,7 @@ std::optional<TranslationRequest> RequestReader::next() {
   if (input.has_value() != prefix.has_value()) {
     const auto& [shorter, longer] = input ? std::tie(*prefixes_, inputs_) : std::tie(inputs_, *prefixes_);
     fail("{}: {} has {} lines, needs as many as {}, which has more", inputs_.caller(), shorter.path(),
-         longer.line_number() - 1, longer.path());
+         shorter.line_number(), longer.path());
   }
   if (!input) return std::nullopt;
   return TranslationRequest{*std::move(input), *std::move(prefix),

@@ -30,7 +30,8 @@ class RequestReader {
   explicit RequestReader(TextLinesOptions inputs, std::optional<TextLinesOptions> prefixes = std::nullopt,
                          const TextShard& shard = {});
 
-  /// Returns nullopt at the end. Throws Error as TextLines does, and if one text has more lines than the other.
+  /// Returns nullopt at the end. Throws Error as TextLines does, for an input of the shard that has no prefix, and for
+  /// prefixes after the last input.
   std::optional<TranslationRequest> next();
 
   /// Makes next(), which may wait in another thread, throw StopException.
