@@ -109,9 +109,10 @@ std::vector<double> Axis::ticks(int count) const {
 }
 
 std::string format_number(double value) {
+  constexpr double kThousands = 9999.5;  // {:.4g} writes this and larger numbers with an exponent
   const double size = std::abs(value);
   if (size >= 1e6 && size < 1e9) return fmt::format("{:.4g}M", value / 1e6);
-  if (size >= 1e4 && size < 1e6) return fmt::format("{:.4g}k", value / 1e3);
+  if (size >= kThousands && size < 1e6) return fmt::format("{:.4g}k", value / 1e3);
   return fmt::format("{:.4g}", value);
 }
 

@@ -106,6 +106,9 @@ TEST(Axis, HasFewAscendingTicksWithDifferentLabelsForAnyNumbers) {
 TEST(Axis, FormatsNumbersInFewCharacters) {
   EXPECT_EQ(format_number(0.00001), "1e-05");
   EXPECT_EQ(format_number(2.5), "2.5");
+  EXPECT_EQ(format_number(9999.4), "9999");
+  EXPECT_EQ(format_number(9999.5), "9.999k");
+  EXPECT_EQ(format_number(-9999.6), "-10k");
   EXPECT_EQ(format_number(12000), "12k");
   EXPECT_EQ(format_number(12350), "12.35k");
   EXPECT_EQ(format_number(3500000), "3.5M");
