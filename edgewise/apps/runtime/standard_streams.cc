@@ -12,12 +12,11 @@
 #include <climits>
 #include <csignal>
 
+#include "edgewise/base/error.h"
 #include "edgewise/base/files/file_system.h"
 
 namespace edgewise {
 namespace {
-
-constexpr int kFailure = 2;
 
 // The process has one standard output, so its state is global.
 std::atomic<int> output_error = 0;  // errno of the first write that failed
@@ -84,7 +83,7 @@ void prepare_standard_streams() {
     if (::fcntl(stream, F_GETFD) != -1) continue;
     // The lowest free number is that of the stream. The wrong mode makes reading and writing fail.
     const int file = ::open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
-    if (file != stream) ::_exit(kFailure);
+    if (file != stream) ::_exit(kUserErrorExitCode);
   }
   was_sigpipe_ignored = std::signal(SIGPIPE, SIG_IGN) == SIG_IGN;
   std::signal(SIGXFSZ, SIG_IGN);
@@ -112,7 +111,7 @@ int finish_output(std::string_view command, int exit_code) {
   if (output_error == 0 || (has_no_reader(output_error) && !is_result_lost)) return exit_code;
   if (output_error == EPIPE && !was_sigpipe_ignored) end_by_sigpipe();
   print_error("{}: standard output: {}; the output is not complete\n", command, error_text(output_error));
-  return exit_code == 0 ? kFailure : exit_code;
+  return exit_code == 0 ? kUserErrorExitCode : exit_code;
 }
 
 }  // namespace edgewise
