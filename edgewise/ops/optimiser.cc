@@ -98,7 +98,6 @@ void update_on_gpu(const AdamArrays& arrays, const at::Tensor& is_matrix, const 
                                             .mean = arrays.means.mutable_data_ptr<float>(),
                                             .variance = arrays.variances.mutable_data_ptr<float>(),
                                             .divided_gradient = gradients,
-                                            .value_bf16 = nullptr,
                                             .is_matrix = is_matrix.const_data_ptr<std::uint8_t>(),
                                             .count = arrays.values.numel(),
                                             .divisor = step.divisor.const_data_ptr<float>(),

@@ -70,7 +70,7 @@ ROOFLINES = {
     "ActivationPass": tokens(INNER, 4, 20),
     "ActivationGradientChunk": tokens(INNER, 6, 30),
     "ChunkSums": small("sums of 128 chunks", 128 * INNER),
-    "AdamKernel": Roofline("65 million parameters", 30 * PARAMETERS, 15 * PARAMETERS),
+    "AdamKernel": Roofline("65 million parameters", 32 * PARAMETERS, 15 * PARAMETERS),
     "SumSquaresKernel": Roofline("65 million parameters", 4 * PARAMETERS, 2 * PARAMETERS),
     "SumParts": small("parts of SumSquares", PARAMETERS / 8192),
     "DivideByNormKernel": small("one number", 4),

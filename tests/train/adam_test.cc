@@ -143,7 +143,6 @@ TEST(Adam, EqualsTheDefinitionOfTheKernelForGpus) {
                                      .mean = mean.mutable_data_ptr<float>(),
                                      .variance = variance.mutable_data_ptr<float>(),
                                      .divided_gradient = divided.mutable_data_ptr<float>(),
-                                     .value_bf16 = nullptr,
                                      .is_matrix = is_matrix.data(),
                                      .count = value.numel(),
                                      .divisor = &divisor,

@@ -44,7 +44,6 @@ struct AdamKernel {
     store_chunk<kIsWide>(mean, p.mean + first, count);
     store_chunk<kIsWide>(variance, p.variance + first, count);
     store_chunk<kIsWide>(value, p.value + first, count);
-    if (p.value_bf16 != nullptr) store_chunk<kIsWide>(value, p.value_bf16 + first, count);
     if (p.divided_gradient != nullptr) store_chunk<kIsWide>(gradient, p.divided_gradient + first, count);
   }
 

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 
-#include "edgewise/base/bfloat16.h"
 #include "edgewise/device/stream.h"
 
 namespace edgewise::kernels {
@@ -26,7 +25,6 @@ struct AdamArguments {
   float* mean;                    // [N]
   float* variance;                // [N]
   float* divided_gradient;        // [N], may be `gradient`; or null
-  BFloat16* value_bf16;           // [N], receives the rounded values; or null
   const std::uint8_t* is_matrix;  // element i belongs to a matrix if is_matrix[i / kFlagged] is not 0; null: none does
   std::int64_t count;             // N
   const float* divisor;           // a single number: the tokens of the gradients, times the divisor that clips them
@@ -52,7 +50,7 @@ struct AdamFactors {
 };
 
 /// Begins reference::adam_update() on a GPU in `stream`, and gives its bits. A count that is a multiple of 4 is
-/// fastest. Moves 30 bytes an element, and 4 more with divided_gradient. A step does not wait for the device between
+/// fastest. Moves 28 bytes an element, and 4 more with divided_gradient. A step does not wait for the device between
 /// its parts:
 ///
 ///     sum_squares(gradient, count, workspace, squares, stream);

@@ -37,7 +37,6 @@ void adam_update(const AdamArguments& p) {
     const float deviation = std::sqrt(p.variance[i]) / factors.variance_correction + factors.epsilon;
     p.value[i] = value - factors.rate * p.mean[i] / deviation;
     if (p.divided_gradient != nullptr) p.divided_gradient[i] = gradient;
-    if (p.value_bf16 != nullptr) p.value_bf16[i] = static_cast<BFloat16>(p.value[i]);
   }
 }
 
