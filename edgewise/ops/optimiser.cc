@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "edgewise/kernels/optimiser/adam.h"
 #include "edgewise/ops/backend.h"
 #include "edgewise/ops/tensor_parts.h"
 
@@ -88,8 +87,6 @@ NormAndDivisor divide_by_norm(const at::Tensor& sum_of_squares, double tokens, d
 double clip_divisor(double norm, double clip_norm) {
   return clip_norm > 0.0 && norm > clip_norm ? norm / clip_norm : 1.0;
 }
-
-static_assert(kElementsOfFlag == kernels::AdamArguments::kFlagged);
 
 void update_on_gpu(const AdamArrays& arrays, const at::Tensor& is_matrix, const AdamKernelStep& step) {
   auto* const gradients = arrays.gradients.mutable_data_ptr<float>();

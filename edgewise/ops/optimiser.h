@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "edgewise/kernels/optimiser/adam.h"
+
 namespace edgewise {
 
 /// Returns the sum of the squares of each tensor, fp64 [N] on their device. The tensors, at least one, have one type
@@ -42,11 +44,10 @@ struct AdamKernelStep {
   at::Tensor divisor;   // fp32, a single number on the device of the arrays; if it is not finite, the arrays stay
 };
 
-/// Elements that share an element of `is_matrix`.
-inline constexpr std::int64_t kElementsOfFlag = 16;
+using kernels::kElementsPerFlag;
 
 /// Divides the gradients and updates the arrays by kernels::adam_update(), where backend_of() is kGpu. The arrays
-/// are fp32 [N], contiguous, and aligned to 16 bytes; `is_matrix` is uint8 [N / kElementsOfFlag] on their device: 1
+/// are fp32 [N], contiguous, and aligned to 16 bytes; `is_matrix` is uint8 [N / kElementsPerFlag] on their device: 1
 /// for the elements of matrices, else 0.
 void update_on_gpu(const AdamArrays& arrays, const at::Tensor& is_matrix, const AdamKernelStep& step);
 

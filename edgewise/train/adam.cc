@@ -88,17 +88,17 @@ void Adam::add_segments() {
 }
 
 void Adam::add_kernel_parts() {
-  static_assert(FlatParameters::kAlignment % kElementsOfFlag == 0);
+  static_assert(FlatParameters::kAlignment % kElementsPerFlag == 0);
   std::vector<std::uint8_t> flags;
   for (const Segment& segment : segments_) {
-    flags.resize(static_cast<std::size_t>((segment.begin + segment.arrays.values.numel()) / kElementsOfFlag),
+    flags.resize(static_cast<std::size_t>((segment.begin + segment.arrays.values.numel()) / kElementsPerFlag),
                  segment.is_matrix ? 1 : 0);
   }
   const at::Tensor is_matrix = index_tensor(std::span<const std::uint8_t>(flags), means_.device());
   std::int64_t begin = 0;
   for (const FlatRange& range : join_neighbours(pieces_.ranges())) {
     kernel_parts_.push_back(
-        {take_arrays(range, begin), take_range(is_matrix, {begin / kElementsOfFlag, range.count / kElementsOfFlag})});
+        {take_arrays(range, begin), take_range(is_matrix, {begin / kElementsPerFlag, range.count / kElementsPerFlag})});
     begin += range.count;
   }
 }

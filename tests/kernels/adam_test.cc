@@ -52,7 +52,7 @@ class Problem {
   Problem(std::int64_t count, const Options& options)
       : options_(options),
         gradient_(normal_numbers<float>(count, 4)),
-        is_matrix_(random_indices<std::uint8_t>(count / AdamArguments::kFlagged + 1, 2, 5)) {
+        is_matrix_(random_indices<std::uint8_t>(count / kElementsPerFlag + 1, 2, 5)) {
     for (float& g : gradient_) g *= 50;
   }
 

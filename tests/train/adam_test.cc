@@ -132,7 +132,7 @@ TEST(Adam, EqualsTheDefinitionOfTheKernelForGpus) {
   at::Tensor mean = at::zeros_like(value);
   at::Tensor variance = at::zeros_like(value);
   at::Tensor divided = at::zeros_like(value);
-  const std::vector<std::uint8_t> is_matrix(32 * 48 / kernels::AdamArguments::kFlagged, 1);
+  const std::vector<std::uint8_t> is_matrix(32 * 48 / kernels::kElementsPerFlag, 1);
   const float divisor = 37.5f;
   for (std::int64_t step = 1; step <= 3; ++step) {
     const at::Tensor gradient = random({32, 48}, static_cast<std::uint64_t>(step) + 1, at::kFloat) * 50;

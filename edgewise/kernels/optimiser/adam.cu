@@ -14,7 +14,7 @@ struct AdamKernel {
   static constexpr int kThreads = 256;
   using Chunks = FlatChunks<kThreads, 1>;
   struct Shared {};
-  static_assert(AdamArguments::kFlagged % kChunk == 0);
+  static_assert(kElementsPerFlag % kChunk == 0);
 
   AdamArguments p;
   AdamFactors factors;
@@ -27,7 +27,7 @@ struct AdamKernel {
     Floats4 mean = load_chunk<kIsWide>(p.mean + first, count);
     Floats4 variance = load_chunk<kIsWide>(p.variance + first, count);
     Floats4 value = load_chunk<kIsWide>(p.value + first, count);
-    const bool is_matrix = p.is_matrix != nullptr && p.is_matrix[first / AdamArguments::kFlagged] != 0;
+    const bool is_matrix = p.is_matrix != nullptr && p.is_matrix[first / kElementsPerFlag] != 0;
     const float divisor = *p.divisor;
     if (!(divisor - divisor == 0)) return;  // not finite
 

@@ -7,6 +7,9 @@
 
 namespace edgewise::kernels {
 
+/// The number of elements that share a flag of AdamArguments::is_matrix.
+inline constexpr std::int64_t kElementsPerFlag = 16;
+
 /// The arguments of a step of Adam (Kingma and Ba 2015, algorithm 1) with decoupled weight decay (Loshchilov and Hutter
 /// 2019), on flat arrays of fp32:
 ///
@@ -18,14 +21,12 @@ namespace edgewise::kernels {
 ///
 /// A divisor that is not finite leaves all arrays as they are.
 struct AdamArguments {
-  static constexpr std::int64_t kFlagged = 16;  // elements that share a flag of is_matrix
-
   float* value;                   // [N]
   const float* gradient;          // [N]
   float* mean;                    // [N]
   float* variance;                // [N]
   float* divided_gradient;        // [N], may be `gradient`; or null
-  const std::uint8_t* is_matrix;  // element i belongs to a matrix if is_matrix[i / kFlagged] is not 0; null: none does
+  const std::uint8_t* is_matrix;  // element i is in a matrix if is_matrix[i / kElementsPerFlag] is not 0; null: none is
   std::int64_t count;             // N
   const float* divisor;           // a single number: the tokens of the gradients, times the divisor that clips them
   double learning_rate;

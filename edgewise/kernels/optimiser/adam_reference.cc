@@ -30,7 +30,7 @@ void adam_update(const AdamArguments& p) {
   if (!std::isfinite(divisor)) return;
   for (std::int64_t i = 0; i < p.count; ++i) {
     const float gradient = p.gradient[i] / divisor;
-    const bool is_matrix = p.is_matrix != nullptr && p.is_matrix[i / AdamArguments::kFlagged] != 0;
+    const bool is_matrix = p.is_matrix != nullptr && p.is_matrix[i / kElementsPerFlag] != 0;
     const float value = is_matrix ? p.value[i] * factors.decay : p.value[i];
     p.mean[i] = interpolate(p.mean[i], gradient, factors.mean_weight);
     p.variance[i] = std::fma(factors.square_weight * gradient, gradient, p.variance[i] * factors.beta2);
