@@ -120,13 +120,14 @@ std::optional<std::int64_t> step_of_line(std::string_view line) {
 std::uint64_t size_of_lines(const fs::path& file, std::int64_t validated_step) {
   const std::string text = RegularFile(file, kTrain, SymbolicLinks::kRefused).read(kMaxRecordBytes);
   std::size_t size = 0;
-  std::size_t begin = 0;
-  for (std::size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n', begin)) {
-    const std::optional<std::int64_t> step = step_of_line(std::string_view(text).substr(begin, end - begin));
-    if (step > validated_step) break;
-    begin = end + 1;
-    if (step) size = begin;
-  }
+  std::size_t end = 0;
+  for_each_complete_line(text, [&](std::string_view line) {
+    const std::optional<std::int64_t> step = step_of_line(line);
+    if (step > validated_step) return false;
+    end += line.size() + 1;
+    if (step) size = end;
+    return true;
+  });
   return size;
 }
 

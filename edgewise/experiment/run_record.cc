@@ -133,18 +133,24 @@ RunRecord read_run(const fs::path& run, std::string_view caller) {
   return record;
 }
 
+void for_each_complete_line(std::string_view text, const std::function<bool(std::string_view line)>& visit) {
+  std::size_t begin = 0;
+  for (std::size_t end = text.find('\n'); end != std::string_view::npos; end = text.find('\n', begin)) {
+    if (!visit(text.substr(begin, end - begin))) return;
+    begin = end + 1;
+  }
+}
+
 void for_each_json_line(const std::filesystem::path& file, std::string_view caller,
                         const std::function<void(JsonScanner& line, const std::string& where)>& read) {
-  const std::string text = read_file(file, caller, kMaxRecordBytes);
   std::int64_t number = 0;
-  std::size_t begin = 0;
-  for (std::size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n', begin)) {
+  for_each_complete_line(read_file(file, caller, kMaxRecordBytes), [&](std::string_view line) {
     const std::string where = fmt::format("{}: {}:{}", caller, file.string(), ++number);
-    JsonScanner json(std::string_view(text).substr(begin, end - begin), where);
-    begin = end + 1;
+    JsonScanner json(line, where);
     read(json, where);
     json.expect_end();
-  }
+    return true;
+  });
 }
 
 std::int64_t read_count(JsonScanner& json, std::string_view what) {

@@ -48,10 +48,13 @@ struct RunRecord {
 /// counts. Skips unknown metrics, and a last line that is not complete. Errors begin with `caller`.
 RunRecord read_run(const std::filesystem::path& run, std::string_view caller);
 
-/// Reads a file with one JSON object per line, such as metrics.jsonl: calls `read` with each line, which it must read
-/// whole, and with caller, file and line for the beginning of errors. Skips a last line without a line feed, which is
-/// still being written or was cut by the end of its process. Throws Error, which begins with `caller`, for a file that
-/// cannot be read.
+/// Calls `visit` with each line of a text, without its line feed, until it returns false. Skips a last line without a
+/// line feed, which is still being written or was cut by the end of its process.
+void for_each_complete_line(std::string_view text, const std::function<bool(std::string_view line)>& visit);
+
+/// Reads a file with one JSON object per line, such as metrics.jsonl: calls `read` with each complete line, which it
+/// must read whole, and with caller, file and line for the beginning of errors. Throws Error, which begins with
+/// `caller`, for a file that cannot be read.
 void for_each_json_line(const std::filesystem::path& file, std::string_view caller,
                         const std::function<void(JsonScanner& line, const std::string& where)>& read);
 
