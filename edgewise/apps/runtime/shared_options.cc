@@ -111,11 +111,11 @@ void require_one_standard_input(std::string_view caller, const NamedPath& first,
 }
 
 void require_alignments(std::string_view caller, const CrossHeads& heads, bool is_aligned, std::string_view needs) {
-  const auto check_option = [&](std::string_view name, std::int64_t value) {
-    check(value == CrossHeads().layer || is_aligned, "{}: {} is {}, needs {}", caller, name, value, needs);
+  const auto check_option = [&](std::string_view name, std::int64_t value, std::int64_t unset) {
+    check(value == unset || is_aligned, "{}: {} is {}, needs {}", caller, name, value, needs);
   };
-  check_option("--attention-layer", heads.layer);
-  check_option("--attention-head", heads.head);
+  check_option("--attention-layer", heads.layer, CrossHeads().layer);
+  check_option("--attention-head", heads.head, CrossHeads().head);
 }
 
 void add_settings_option(CLI::App& command, std::vector<std::string>& settings) {
