@@ -166,7 +166,7 @@ double sum_on_device(const std::vector<float>& values) {
 
 TEST(SumSquares, MatchesTheSumInDouble) {
   for (const std::int64_t count : {std::int64_t{0}, std::int64_t{1}, std::int64_t{4}, std::int64_t{1027},
-                                   kSquaresOfPart, 3 * kSquaresOfPart + 5}) {
+                                   kSquaresPerPart, 3 * kSquaresPerPart + 5}) {
     const std::vector<float> values = normal_numbers<float>(count, 1);
     double expected = 0;
     for (const double value : values) expected += value * value;
@@ -175,7 +175,7 @@ TEST(SumSquares, MatchesTheSumInDouble) {
 }
 
 TEST(SumSquares, GivesTheSameBitsInEverySchedule) {
-  const std::vector<float> values = normal_numbers<float>(kSquaresOfPart + 70, 1);
+  const std::vector<float> values = normal_numbers<float>(kSquaresPerPart + 70, 1);
   const double expected = sum_on_device(values);
   for_schedules([&] { EXPECT_EQ(sum_on_device(values), expected); });
 }

@@ -62,7 +62,7 @@ struct SumSquaresKernel {
   static constexpr int kThreads = 256;
   static constexpr int kChunks = 8;
   using Chunks = FlatChunks<kThreads, kChunks>;
-  static_assert(Chunks::kNumbersOfBlock == kSquaresOfPart);
+  static_assert(Chunks::kNumbersOfBlock == kSquaresPerPart);
 
   struct Shared {
     float of_warps[kThreads / kWarpSize];

@@ -62,11 +62,11 @@ struct AdamFactors {
 /// result has the same bits in every run and on every device.
 void adam_update(const AdamArguments& p, device::Stream stream);
 
-inline constexpr std::int64_t kSquaresOfPart = 8192;
+inline constexpr std::int64_t kSquaresPerPart = 8192;
 
 /// Returns the number of floats of the workspace of sum_squares().
 constexpr std::int64_t sum_squares_workspace(std::int64_t count) {
-  return (count + kSquaresOfPart - 1) / kSquaresOfPart;
+  return (count + kSquaresPerPart - 1) / kSquaresPerPart;
 }
 
 /// Begins to compute *sum, the sum of values[i]^2 over `count` values, in `stream`. Sums of 8192 squares are floats,
