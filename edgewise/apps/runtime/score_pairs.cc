@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "edgewise/apps/runtime/commands.h"
+#include "edgewise/apps/runtime/line_output.h"
 #include "edgewise/apps/runtime/shared_options.h"
 #include "edgewise/apps/runtime/translation_lines.h"
 

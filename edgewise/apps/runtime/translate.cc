@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // edgewise translate --model RUN [INPUT]
 #include "edgewise/apps/runtime/commands.h"
+#include "edgewise/apps/runtime/line_output.h"
 #include "edgewise/apps/runtime/standard_streams.h"
 #include "edgewise/apps/runtime/translate_command.h"
 #include "edgewise/apps/runtime/translation_lines.h"

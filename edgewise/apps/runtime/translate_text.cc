@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "edgewise/apps/runtime/line_output.h"
 #include "edgewise/apps/runtime/standard_streams.h"
 #include "edgewise/apps/runtime/translate_command.h"
-#include "edgewise/apps/runtime/translation_lines.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/text/corpus/byte_source.h"
