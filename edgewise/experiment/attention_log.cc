@@ -115,8 +115,8 @@ std::optional<std::int64_t> step_of_line(std::string_view line) {
   }
 }
 
-/// Returns the size of the lines up to the last that counts: the first undamaged line of a later validation, and all
-/// lines after it, do not count. Throws Error for a file that cannot be read.
+/// Returns the size in bytes of the lines up to the last that counts: the first undamaged line of a later validation,
+/// and all lines after it, do not count. Throws Error for a file that cannot be read.
 std::uint64_t size_of_lines(const fs::path& file, std::int64_t validated_step) {
   const std::string text = RegularFile(file, kTrain, SymbolicLinks::kRefused).read(kMaxRecordBytes);
   std::size_t size = 0;

@@ -3,7 +3,10 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "edgewise/train/appended_file.h"
 #include "edgewise/train/observer.h"
@@ -11,7 +14,7 @@
 
 namespace edgewise {
 
-/// The attention of a model on one sentence pair after `step` training steps.
+/// The attention of a model on one sentence pair, or of a language model on one text, after `step` training steps.
 struct AttentionSnapshot {
   std::int64_t step = 0;
   std::vector<AttentionMaps> maps;
@@ -36,12 +39,13 @@ class AttentionLog : public TrainObserver {
   void write_lines();
 
   std::filesystem::path file_name_;
-  std::optional<AppendedFile> file_;  // opened for the first line
+  std::optional<AppendedFile> file_;  // opened by on_begin() if the file exists, else for the first line
   std::string lines_;                 // lines that file_ does not have
 };
 
-/// Reads a run's attention.jsonl in the order of the steps. Returns nothing for a run without the file, and skips a
-/// last line without a line feed, which is still being written. Errors begin with `caller`.
+/// Reads a run's attention.jsonl in the order of the lines. Returns nothing for a run without the file, and skips a
+/// last line without a line feed, which is still being written. Throws Error, which begins with `caller`, for a damaged
+/// line and for a file that cannot be read.
 std::vector<AttentionSnapshot> read_attention_log(const std::filesystem::path& run, std::string_view caller);
 
 }  // namespace edgewise

@@ -16,7 +16,7 @@
 
 namespace edgewise {
 
-/// A translation model, with the config and the vocabularies of its training.
+/// A translation or language model, with the config and the vocabularies of its training.
 struct TranslationModel {
   Experiment experiment;
   Vocabularies vocabularies;

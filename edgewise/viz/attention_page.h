@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -30,7 +31,7 @@ struct AlignmentReport {
   std::vector<std::int64_t> word_of_column;  // word of each column's token, or -1
   WordLinks sure;                            // gold alignment; empty if there is none
   WordLinks possible;                        // gold alignment, including the sure links
-  std::vector<MapAlignment> map_alignments;  // one per element of list_map_indices(maps)
+  std::vector<MapAlignment> map_alignments;  // one per element of list_map_indices(AttentionPage::maps[aligned_kind])
   std::int64_t corpus_pairs = 0;             // pairs that were aligned; a map that some pairs lack counts fewer
   std::int64_t skipped_pairs = 0;  // pairs that are too long, and pairs with a token that is not part of a word
 };

@@ -17,8 +17,8 @@ inline constexpr double kSmallestDrawn = 1e-300;
 /// Returns whether an axis of this scale can contain the value.
 bool can_draw(double value, AxisScale scale);
 
-/// An axis of a chart. Its extent is at least 0.5 % of its largest absolute value: values that differ by less form a
-/// flat line, and the labels of ticks differ in their first four digits.
+/// An axis of a chart. Its extent is at least 0.5 % of the largest absolute value that it was made for: values that
+/// differ by less form a flat line, and the labels of ticks differ in their first four digits.
 class Axis {
  public:
   /// Makes the shortest axis that contains `lowest` and `highest`. If `lowest` is not negative, the axis does not
@@ -32,7 +32,7 @@ class Axis {
   double normalise(double value) const;
 
   /// Returns round numbers within the axis, strictly ascending: about `count` (2 to 9), never more than 2 * count, or 5
-  /// if `count` is 2.
+  /// if `count` is 2. Throws Error for another `count`.
   std::vector<double> ticks(int count) const;
 
  private:

@@ -79,7 +79,7 @@ void add_threads_option(CLI::App& command, int& threads);
 /// Adds --device NAME, which choose_gpu() reads.
 void add_device_option(CLI::App& command, std::string& device);
 
-/// Sets the number of threads that kernels and libtorch use.
+/// Sets the number of threads that kernels and libtorch use. 0 means the default of add_threads_option().
 void use_threads(int threads);
 
 /// Adds --set section.key=value, which may be repeated.

@@ -44,13 +44,14 @@ void print_error(fmt::format_string<Args...> format, Args&&... args) {
   write_error(fmt::format(format, std::forward<Args>(args)...));
 }
 
-/// If printing has failed, ends the process as finish_output does. For commands whose further work would have no
-/// result.
+/// If printing has failed, ends the process with the exit code of finish_output(command, 0). For commands whose further
+/// work would have no result.
 void require_output(std::string_view command);
 
-/// Returns the exit code of a program: `exit_code` if everything was printed. When the reader of standard output has
-/// ended, ends the process by SIGPIPE, as other filters do, unless the output is optional. After any other failure
-/// prints an error and returns 2.
+/// Returns the exit code of a program: `exit_code` if everything was printed. A standard output without a reader is no
+/// failure if the output is optional or `exit_code` is not 0. Otherwise, if the reader of a pipe has ended, ends the
+/// process by SIGPIPE, as other filters do, unless the process was started to ignore SIGPIPE. After any other failure
+/// prints an error, and returns `exit_code` or, if that is 0, kUserErrorExitCode.
 int finish_output(std::string_view command, int exit_code);
 
 }  // namespace edgewise

@@ -42,10 +42,10 @@ class RequestReader {
 /// The parts of a translation that are printed beside its text.
 struct TranslationFormat {
   bool is_json = false;
-  bool has_scores = false;
+  bool has_scores = false;  // in lines of text; JSON always has scores
   bool has_alignments = false;
   bool has_attention = false;  // attention weights; in JSON only
-  bool is_n_best = false;      // each line begins with the number of its input
+  bool is_n_best = false;      // each line begins with the number of its input; not in JSON
 };
 
 /// Translates all requests and writes the translations to a file or, if it is null, standard output. Commits the file.

@@ -9,8 +9,9 @@
 
 namespace edgewise {
 
-/// Keeps SIGHUP, which is a command to a server, blocked from the first moments of a program until a SignalPipe
-/// receives it: a reload that is asked for while the program starts comes when it has started. For .preinit_array.
+/// Blocks SIGHUP, which asks a server to reload, until a SignalPipe receives it. A SIGHUP that is sent while the
+/// program starts is therefore not lost: SignalPipe::wait() returns it later. The .preinit_array of edgewise-server
+/// calls this function before main().
 void block_reload_signal();
 
 /// Passes SIGHUP, and from pass_end_signals() on SIGINT and SIGTERM, to the thread that waits for them, during its
@@ -18,7 +19,7 @@ void block_reload_signal();
 /// passed: another one, a second or more later, ends the process at once (EndSignal).
 class SignalPipe {
  public:
-  /// Throws Error if the system has no descriptor left.
+  /// Throws Error if no file descriptor is left.
   SignalPipe();
   SignalPipe(const SignalPipe&) = delete;
   SignalPipe& operator=(const SignalPipe&) = delete;

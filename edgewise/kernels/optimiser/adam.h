@@ -25,10 +25,10 @@ struct AdamArguments {
   const float* gradient;          // [N]
   float* mean;                    // [N]
   float* variance;                // [N]
-  float* divided_gradient;        // [N], may be `gradient`; or null
+  float* divided_gradient;        // [N], receives gradient / divisor; may be `gradient`; or null
   const std::uint8_t* is_matrix;  // element i is in a matrix if is_matrix[i / kElementsPerFlag] is not 0; null: none is
   std::int64_t count;             // N
-  const float* divisor;           // a single number: the tokens of the gradients, times the divisor that clips them
+  const float* divisor;           // a single number, DivideByNorm::divisor
   double learning_rate;
   double beta1;
   double beta2;
@@ -62,6 +62,7 @@ struct AdamFactors {
 /// result has the same bits in every run and on every device.
 void adam_update(const AdamArguments& p, device::Stream stream);
 
+/// The number of squares in a partial sum of sum_squares().
 inline constexpr std::int64_t kSquaresPerPart = 8192;
 
 /// Returns the number of floats of the workspace of sum_squares().
@@ -69,8 +70,9 @@ constexpr std::int64_t sum_squares_workspace(std::int64_t count) {
   return (count + kSquaresPerPart - 1) / kSquaresPerPart;
 }
 
-/// Begins to compute *sum, the sum of values[i]^2 over `count` values, in `stream`. Sums of 8192 squares are floats,
-/// and their sum is a double. The order depends on `count` alone. `workspace` has sum_squares_workspace() floats.
+/// Begins to compute *sum, the sum of values[i]^2 over `count` values, in `stream`. Sums of kSquaresPerPart squares are
+/// floats, and their sum is a double. The order depends on `count` alone. `workspace` has sum_squares_workspace()
+/// floats.
 void sum_squares(const float* values, std::int64_t count, float* workspace, double* sum, device::Stream stream);
 
 /// The arguments of divide_by_norm(). The gradients of `tokens` tokens are summed, and the norm is that of their mean.
@@ -78,7 +80,8 @@ struct DivideByNorm {
   const double* sum_of_squares;  // the squared norm of the summed gradients
   double tokens;
   double clip_norm;  // larger norms are clipped to it; 0: none is
-  float* divisor;    // tokens, times norm / clip_norm if that is above 1; NaN if the norm is not finite
+  float* divisor;    // tokens, times norm / clip_norm if that is above 1; NaN if the norm is not finite; at most the
+                     // largest float
   double* norm;      // or null
 };
 
@@ -87,7 +90,7 @@ void divide_by_norm(const DivideByNorm& p, device::Stream stream);
 
 namespace reference {
 
-/// Has the order and the fused operations of ATen's _fused_adamw_ for AVX2, and its bits.
+/// Computes in the order and with the fused operations of ATen's _fused_adamw_ for AVX2, so that the bits are equal.
 void adam_update(const AdamArguments& p);
 
 }  // namespace reference
