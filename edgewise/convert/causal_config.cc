@@ -100,25 +100,44 @@ void read_gpt2(const JsonSettings& config, CausalConfig& result) {
   result.positions = model.max_positions;
 }
 
-/// Reads the base of rotary positions, which transformers 5 has in rope_parameters.
-double read_rotary_base(const JsonSettings& config) {
-  constexpr double kDefaultBase = 10000;
-  config.require_absent("rope_scaling");
+void read_rope(const JsonSettings& rope, RotaryOptions& result) {
+  const auto read = [&](const char* key, double least, double most) {
+    const std::optional<double> number = rope.number(key);
+    if (number && *number >= least && *number <= most) return *number;
+    rope.refuse(key, number ? fmt::format("{}", *number) : "left out",
+                fmt::format("a number from {} to {}", least, most));
+  };
+  rope.require_number("partial_rotary_factor", 1);
+  result.base = rope.number("rope_theta").value_or(result.base);
+  const std::optional<std::string> older_type = rope.text("type");
+  const std::string type = rope.text("rope_type").value_or(older_type.value_or("default"));
+  if (type == "linear" || type == "llama3") {
+    result.scaling = type == "linear" ? RotaryScaling::kLinear : RotaryScaling::kLlama3;
+    result.factor = read("factor", 1, 1e6);
+  } else if (type != "default") {
+    rope.refuse("rope_type", quote(type), "default, linear or llama3");
+  }
+  if (type == "llama3") {
+    result.low_frequency = read("low_freq_factor", 1e-3, 1e6);
+    result.high_frequency = read("high_freq_factor", result.low_frequency, 1e6);
+    result.trained_length = static_cast<std::int64_t>(read("original_max_position_embeddings", 1, 1e9));
+  }
+  rope.expect_all_known("");
+}
+
+/// Reads the frequencies of rotary positions, which transformers 5 has in rope_parameters, earlier versions in
+/// rope_theta and rope_scaling.
+RotaryOptions read_rotary(const JsonSettings& config) {
   config.require_number("partial_rotary_factor", 1);
   for (const char* key : {"rope_interleaved", "use_mrope"}) config.require_boolean(key, false);
-  const double outer = config.number("rope_theta").value_or(kDefaultBase);
-  const JsonValue* value = config.find("rope_parameters");
-  if (value == nullptr) return outer;
-  if (value->kind != JsonKind::kObject) config.refuse("rope_parameters", describe(*value), "an object");
-  const JsonSettings rope(config.where() + ": rope_parameters", value->members);
-  const std::string type = rope.text("rope_type").value_or("default");
-  if (type != "default") {
-    rope.refuse("rope_type", quote(type), "\"default\", because Edgewise does not scale positions");
+  RotaryOptions result = {.base = config.number("rope_theta").value_or(kPositionBase)};
+  for (const char* key : {"rope_scaling", "rope_parameters"}) {
+    const JsonValue* value = config.find(key);
+    if (value == nullptr) continue;
+    if (value->kind != JsonKind::kObject) config.refuse(key, describe(*value), "an object");
+    read_rope(JsonSettings(fmt::format("{}: {}", config.where(), key), value->members), result);
   }
-  rope.require_number("partial_rotary_factor", 1);
-  const double base = rope.number("rope_theta").value_or(outer);
-  rope.expect_all_known("");
-  return base;
+  return result;
 }
 
 /// Returns for each layer whether its tokens attend to the last sliding_window tokens only.
@@ -174,7 +193,7 @@ void read_llama(const JsonSettings& config, CausalConfig& result) {
   result.has_output_biases = type != "qwen2";
   model.feed_forward_bias = config.boolean("mlp_bias").value_or(false);
   model.dropout.attention = config.number("attention_dropout").value_or(0);
-  model.rotary_base = read_rotary_base(config);
+  model.rotary = read_rotary(config);
   config.require_number("head_dim", static_cast<double>(model.head_size()));
   result.positions = read_count(config, "max_position_embeddings", 2048);
 }

@@ -148,6 +148,18 @@ std::pair<std::string_view, std::string_view> names_of(CausalTarget target) {
   return {"LlamaForCausalLM", "llama"};
 }
 
+std::string describe_rope(const RotaryOptions& rotary) {
+  const bool is_scaled = rotary.scaling != RotaryScaling::kNone;
+  JsonObject rope;
+  rope.add("rope_theta", rotary.base).add("rope_type", is_scaled ? enum_name(rotary.scaling) : "default");
+  if (is_scaled) rope.add("factor", rotary.factor);
+  if (rotary.scaling == RotaryScaling::kLlama3) {
+    rope.add("low_freq_factor", rotary.low_frequency).add("high_freq_factor", rotary.high_frequency);
+    rope.add("original_max_position_embeddings", rotary.trained_length);
+  }
+  return rope.text();
+}
+
 std::string write_llama_config(const Experiment& experiment, CausalTarget target, const SpecialTokens& special,
                                std::string_view caller) {
   const TransformerOptions& model = experiment.model;
@@ -161,10 +173,9 @@ std::string write_llama_config(const Experiment& experiment, CausalTarget target
   json.add("max_position_embeddings", count_positions(experiment)).add("rms_norm_eps", model.norm_epsilon);
   json.add("vocab_size", model.output_vocabulary).add("tie_word_embeddings", model.tying == Tying::kOutput);
   json.add("attention_dropout", model.dropout.attention);
-  json.add_json("rope_parameters",
-                JsonObject().add("rope_theta", model.rotary_base).add("rope_type", "default").text());
-  // Transformers 4 reads the base here.
-  json.add("rope_theta", model.rotary_base);
+  // Transformers 4 reads the base and the scaling from members of their own.
+  json.add_json("rope_parameters", describe_rope(model.rotary)).add("rope_theta", model.rotary.base);
+  if (model.rotary.scaling != RotaryScaling::kNone) json.add_json("rope_scaling", describe_rope(model.rotary));
   if (target == CausalTarget::kLlama) {
     json.add("attention_bias", model.attention_bias).add("mlp_bias", model.feed_forward_bias);
   } else {

@@ -14,7 +14,7 @@ namespace edgewise {
 RelativePositions::RelativePositions(const TransformerOptions& options, bool is_causal, RandomStream& random)
     : kind_(options.positions), max_distance_(options.t5_distance) {
   if (has_rotation()) {
-    rotations_ = PositionEncodings(PositionFormula::rotation(options.size / options.heads, options.rotary_base));
+    rotations_ = PositionEncodings(PositionFormula::rotation(options.size / options.heads, options.rotary));
   }
   if (kind_ == PositionKind::kAlibi) slope_H_ = at::tensor(alibi_slopes(options.heads));
   if (kind_ != PositionKind::kT5) return;

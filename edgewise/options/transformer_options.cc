@@ -46,6 +46,9 @@ void check_relative_positions(const TransformerOptions& options, std::string_vie
   check(options.positions != PositionKind::kRotary || head_size % 2 == 0,
         "{}: {}positions is rotary, needs heads of an even size, but {}size / {}heads is {}", caller, prefix, prefix,
         prefix, head_size);
+  check(options.rotary.low_frequency < options.rotary.high_frequency,
+        "{}: {}rotary.low_frequency is {}, needs less than the {}rotary.high_frequency of {}", caller, prefix,
+        options.rotary.low_frequency, prefix, options.rotary.high_frequency);
   if (options.positions != PositionKind::kT5) return;
   check(options.t5_buckets % 2 == 0, "{}: {}t5_buckets is {}, needs an even number", caller, prefix,
         options.t5_buckets);

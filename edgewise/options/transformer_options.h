@@ -7,6 +7,7 @@
 #include "edgewise/base/config/fields.h"
 #include "edgewise/options/layer_options.h"
 #include "edgewise/options/relation_patterns.h"
+#include "edgewise/options/rotary_options.h"
 #include "edgewise/text/vocabulary/sentence_rules.h"
 
 namespace edgewise {
@@ -120,7 +121,7 @@ struct TransformerOptions : LayerOptions {
   bool final_norm = true;
   PositionKind positions = PositionKind::kSinusoidal;
   std::int64_t max_positions = 512;
-  double rotary_base = kPositionBase;
+  RotaryOptions rotary;
   std::int64_t t5_buckets = 32;
   std::int64_t t5_distance = 128;
   bool scale_embedding = true;
@@ -182,9 +183,7 @@ struct TransformerOptions : LayerOptions {
           "number of learned positions: most tokens of an input with its end token, or of an output with its begin "
           "token",
           at_least(2).at_most(100'000));
-    field("rotary_base", self.rotary_base,
-          "base of rotary's frequencies: pair k of a head of K numbers turns by base^(-2 k / K) per position",
-          at_least(2).at_most(1e12));
+    field("rotary", self.rotary, "frequencies of rotary positions");
     field("t5_buckets", self.t5_buckets, "number of t5's buckets of distances; an even number",
           at_least(4).at_most(4096));
     field("t5_distance", self.t5_distance, "distance from which on all distances share t5's last bucket",

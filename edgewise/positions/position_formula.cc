@@ -1,9 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/positions/position_formula.h"
 
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
 #include "edgewise/base/error.h"
 
 namespace edgewise {
+namespace {
+
+/// Returns a frequency of rotary positions after scaling. With llama3, a frequency of at most low_frequency turns in
+/// trained_length positions is divided by the factor, one of at least high_frequency turns stays, and those between are
+/// interpolated (Llama 3.1; `rope_type` llama3 of Hugging Face's transformers).
+double scale_frequency(double frequency, const RotaryOptions& options) {
+  switch (options.scaling) {
+    case RotaryScaling::kNone:
+      return frequency;
+    case RotaryScaling::kLinear:
+      return frequency / options.factor;
+    case RotaryScaling::kLlama3:
+      break;
+  }
+  const double turns = static_cast<double>(options.trained_length) * frequency / (2 * std::numbers::pi);
+  const double kept =
+      std::clamp((turns - options.low_frequency) / (options.high_frequency - options.low_frequency), 0.0, 1.0);
+  return kept * frequency + (1 - kept) * frequency / options.factor;
+}
+
+}  // namespace
 
 double PositionFormula::frequency(std::int64_t numerator, std::int64_t denominator) const {
   return std::pow(base_, -static_cast<double>(numerator) / static_cast<double>(denominator));
@@ -32,6 +57,12 @@ PositionFormula::PositionFormula(std::int64_t size, PositionKind kind, double ba
     case PositionKind::kT5:
       fail("PositionFormula: kind is {}, needs one with a formula", enum_name(kind));
   }
+}
+
+PositionFormula PositionFormula::rotation(std::int64_t head_size, const RotaryOptions& options) {
+  PositionFormula formula(head_size, PositionKind::kHalves, options.base);
+  for (Wave& wave : formula.waves_) wave.frequency = scale_frequency(wave.frequency, options);
+  return formula;
 }
 
 void PositionFormula::add_alternating_waves(std::int64_t size, PositionKind kind) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "edgewise/options/layer_options.h"
+#include "edgewise/options/rotary_options.h"
 
 // Position vectors (positional encodings) of `size` dimensions j, each of which has the sine or the cosine of an angle:
 //
@@ -32,9 +33,7 @@ class PositionFormula {
   PositionFormula(std::int64_t size, PositionKind kind, double base = kPositionBase);
 
   /// Returns the formula of the tables that ops/rotate.h describes, for heads of an even size.
-  static PositionFormula rotation(std::int64_t head_size, double base) {
-    return {head_size, PositionKind::kHalves, base};
-  }
+  static PositionFormula rotation(std::int64_t head_size, const RotaryOptions& options);
 
   std::int64_t size() const { return static_cast<std::int64_t>(waves_.size()); }
 

@@ -30,7 +30,7 @@ RowPositions::RowPositions(const TransformerOptions& options, const HeadLayout& 
                            std::span<const float> bias_table, bool is_causal)
     : heads_(heads) {
   if (options.positions == PositionKind::kRotary) {
-    formula_ = PositionFormula::rotation(heads.head_size, options.rotary_base);
+    formula_ = PositionFormula::rotation(heads.head_size, options.rotary);
   }
   if (options.positions == PositionKind::kAlibi) {
     const std::vector<double> slopes = alibi_slopes(options.heads);

@@ -262,7 +262,10 @@ std::string described_config(const fs::path& model) {
     text += fmt::format("{}={} ", key, name == "gelu_pytorch_tanh" ? "gelu_new" : name);  // names of one function
   }
   if (const JsonValue* rope = config.find("rope_parameters")) {
-    text += fmt::format("rope_theta={}", rope->members.at("rope_theta").number);
+    for (const auto& [key, value] : rope->members) {
+      text +=
+          fmt::format("{}={} ", key, value.kind == JsonKind::kNumber ? fmt::format("{}", value.number) : value.text);
+    }
   }
   return text;
 }

@@ -61,7 +61,8 @@ TEST_F(HostileCausalTest, OfGpt2NamesTheSettingThatEdgewiseDoesNotHave) {
 
 TEST_F(HostileCausalTest, OfLlamaNamesTheSettingThatEdgewiseDoesNotHave) {
   const std::string rope = R"("rope_type": "default")";
-  const std::string by_default = R"(needs "default", because Edgewise does not scale positions)";
+  constexpr const char* kLlama3 =
+      R"("rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0)";
   expect_errors(
       causal_model("llama_tied"),
       {
@@ -69,15 +70,21 @@ TEST_F(HostileCausalTest, OfLlamaNamesTheSettingThatEdgewiseDoesNotHave) {
            R"({}/config.json: model_type is "qwen3", needs marian, m2m_100, gpt2, llama, mistral or qwen2)"},
           {"an activation", replace(kCausal, R"("silu")", R"("mish")"),
            R"({}/config.json: hidden_act is "mish", needs gelu_new,)"},
-          {"scaled positions", replace(kCausal, rope, R"("rope_type": "llama3", "factor": 8.0)"),
-           R"({}/config.json: rope_parameters: rope_type is "llama3", )" + by_default},
+          {"unknown scaling", replace(kCausal, rope, R"("rope_type": "yarn", "factor": 8.0)"),
+           R"({}/config.json: rope_parameters: rope_type is "yarn", needs default, linear or llama3)"},
+          {"no factor", replace(kCausal, rope, R"("rope_type": "linear")"),
+           "{}/config.json: rope_parameters: factor is left out, needs a number from 1 to 1000000"},
+          {"a small factor", replace(kCausal, rope, R"("rope_type": "llama3", "factor": 0.5)"),
+           "{}/config.json: rope_parameters: factor is 0.5, needs a number from 1 to 1000000"},
+          {"no length", replace(kCausal, rope, kLlama3),
+           "{}/config.json: rope_parameters: original_max_position_embeddings is left out, needs a number from 1 to"},
           {"a factor", replace(kCausal, rope, R"("rope_type": "default", "factor": 8.0)"),
            "{}/config.json: rope_parameters: factor is 8, needs to be left out"},
           {"no settings of positions",
            replace(kCausal, R"("rope_parameters": {)", R"("rope_parameters": 1, "_was": {)"),
            "{}/config.json: rope_parameters is 1, needs an object"},
-          {"scaled positions of older files", add(kCausal, R"("rope_scaling": {"rope_type": "linear", "factor": 2.0})"),
-           "{}/config.json: rope_scaling is {…}, needs null, because Edgewise has no such option"},
+          {"scaled positions of older files", add(kCausal, R"("rope_scaling": {"type": "dynamic", "factor": 2.0})"),
+           R"({}/config.json: rope_scaling: rope_type is "dynamic", needs default, linear or llama3)"},
           {"a part of positions", add(kCausal, R"("partial_rotary_factor": 0.5)"),
            "{}/config.json: partial_rotary_factor is 0.5, needs 1"},
           {"wide heads", replace(kCausal, R"("head_dim": 4)", R"("head_dim": 8)"),

@@ -50,7 +50,11 @@ TEST(OptionRules, NameTheOptionItsValueAndWhatItNeeds) {
             "train: model.norm is std_norm, needs a model.size above 1, because std_norm divides by size - 1");
   EXPECT_EQ(error_with({"model.norm=rms_norm", "model.norm_bias=false"}),
             "train: model.norm_bias is false, needs model.norm other than rms_norm, which has no bias");
-  EXPECT_EQ(error_with({"model.rotary_base=500"}), "train: model.rotary_base is 500.0, needs model.positions=rotary");
+  EXPECT_EQ(error_with({"model.rotary.base=500"}), "train: model.rotary.base is 500.0, needs model.positions=rotary");
+  EXPECT_EQ(error_with({"model.positions=rotary", "model.rotary.factor=2"}),
+            "train: model.rotary.factor is 2.0, needs model.rotary.scaling=linear or llama3");
+  EXPECT_EQ(error_with({"model.positions=rotary", "model.rotary.scaling=llama3", "model.rotary.low_frequency=4"}),
+            "train: model.rotary.low_frequency is 4, needs less than the model.rotary.high_frequency of 4");
   EXPECT_EQ(error_with({"model.positions=rotary", "model.t5_buckets=8"}),
             "train: model.t5_buckets is 8, needs model.positions=t5");
   EXPECT_EQ(

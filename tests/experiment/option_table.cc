@@ -9,6 +9,7 @@ const Settings kModel = {
     "model.feed_forward=8",   "train.epochs=0",         "train.steps=2",          "train.warmup=1",
 };
 
+const Settings kRotary = {"model.positions=rotary"};
 const Settings kUniversal = {"model.kind=universal", "model.encoder_layers=3", "model.decoder_layers=3"};
 const Settings kConstant = {"train.schedule=constant", "train.learning_rate=0.05"};
 const Settings kPlateau = {"train.schedule=plateau", "train.learning_rate=0.5", "train.validate_every=1",
@@ -148,7 +149,12 @@ const std::vector<OptionRow>& option_rows() {
       {"model.final_norm", "false", letters},
       {"model.positions", "from_scratch", letters},
       {"model.max_positions", "40", letters + Settings{"model.positions=learned", "data.max_length=30"}},
-      {"model.rotary_base", "100.0", letters + Settings{"model.positions=rotary"}},
+      {"model.rotary.base", "100.0", letters + kRotary},
+      {"model.rotary.scaling", "linear", letters + kRotary},
+      {"model.rotary.factor", "2.0", letters + kRotary + Settings{"model.rotary.scaling=linear"}},
+      {"model.rotary.low_frequency", "0.5", letters + kRotary + Settings{"model.rotary.scaling=llama3"}},
+      {"model.rotary.high_frequency", "2.0", letters + kRotary + Settings{"model.rotary.scaling=llama3"}},
+      {"model.rotary.trained_length", "10", letters + kRotary + Settings{"model.rotary.scaling=llama3"}},
       {"model.t5_buckets", "8", letters + Settings{"model.positions=t5"}},
       {"model.t5_distance", "5", letters + Settings{"model.positions=t5", "model.t5_buckets=4"}},
       {"model.scale_embedding", "false", letters},

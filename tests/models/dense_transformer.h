@@ -106,11 +106,26 @@ class DenseTransformer {
     if (options_.positions != PositionKind::kRotary || is_cross) return x_BHTK;
     const std::int64_t half = x_BHTK.size(3) / 2;
     const at::Tensor frequency =
-        at::pow(options_.rotary_base, -at::arange(half, at::kDouble) / static_cast<double>(half));
+        scale_frequencies(at::pow(options_.rotary.base, -at::arange(half, at::kDouble) / static_cast<double>(half)));
     const at::Tensor angle = at::arange(x_BHTK.size(2), at::kDouble).unsqueeze(1) * frequency;
     const at::Tensor pairs = at::complex(x_BHTK.narrow(3, 0, half), x_BHTK.narrow(3, half, half));
     const at::Tensor turned = pairs * at::polar(at::ones_like(angle), angle);
     return at::cat({at::real(turned), at::imag(turned)}, 3);
+  }
+
+  at::Tensor scale_frequencies(const at::Tensor& frequency) const {
+    const RotaryOptions& rotary = options_.rotary;
+    const at::Tensor divided = frequency / rotary.factor;
+    if (rotary.scaling == RotaryScaling::kNone) return frequency;
+    if (rotary.scaling == RotaryScaling::kLinear) return divided;
+    // As transformers does it: by wave lengths, with three cases.
+    const at::Tensor length = 2 * std::numbers::pi / frequency;
+    const auto trained = static_cast<double>(rotary.trained_length);
+    const at::Tensor smooth =
+        (trained / length - rotary.low_frequency) / (rotary.high_frequency - rotary.low_frequency);
+    const at::Tensor between = (1 - smooth) * divided + smooth * frequency;
+    return at::where(length > trained / rotary.low_frequency, divided,
+                     at::where(length < trained / rotary.high_frequency, frequency, between));
   }
 
   /// Returns what is added to scores: [heads, T, T] for two heads, or zeros.

@@ -45,7 +45,15 @@ inline std::vector<std::pair<std::string, TransformerOptions>> options_without_p
   });
   add("no positions", [](auto& o) { o.positions = PositionKind::kNone; });
   add("rotary", [](auto& o) { o.positions = PositionKind::kRotary; });
-  add("rotary of another base", [](auto& o) { o.positions = PositionKind::kRotary, o.rotary_base = 50.0; });
+  add("rotary of another base", [](auto& o) { o.positions = PositionKind::kRotary, o.rotary.base = 50.0; });
+  add("rotary of divided frequencies", [](auto& o) {
+    o.positions = PositionKind::kRotary;
+    o.rotary = {.scaling = RotaryScaling::kLinear, .factor = 3};
+  });
+  add("rotary of divided low frequencies", [](auto& o) {
+    o.positions = PositionKind::kRotary, o.size = 32, o.heads = 2;
+    o.rotary = {.base = 50, .scaling = RotaryScaling::kLlama3, .factor = 4, .trained_length = 30};
+  });
   add("ALiBi", [](auto& o) { o.positions = PositionKind::kAlibi; });
   add("T5", [](auto& o) { o.positions = PositionKind::kT5, o.t5_buckets = 8, o.t5_distance = 5; });
   add("grouped heads", [](auto& o) { o.size = 16, o.heads = 4, o.key_value_heads = 2; });

@@ -17,7 +17,8 @@ const std::vector<std::int64_t> kTableRows = {4, 0, 2, 2, 1};
 at::Tensor table_of(std::int64_t head_size, double base, at::ScalarType type = at::kDouble) {
   at::Tensor table = at::empty({5, head_size}, at::kDouble);
   for (std::int64_t position = 0; position < 5; ++position) {
-    PositionFormula::rotation(head_size, base).write(position, table.data_ptr<double>() + position * head_size);
+    PositionFormula::rotation(head_size, {.base = base})
+        .write(position, table.data_ptr<double>() + position * head_size);
   }
   return table.to(type).to(test_device());
 }

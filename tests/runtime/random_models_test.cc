@@ -88,7 +88,12 @@ TransformerOptions arbitrary_model_options(ModelKind kind) {
   options.final_norm = *rc::gen::arbitrary<bool>();
   options.positions = arbitrary_positions(options);
   options.max_positions = *rc::gen::inRange<std::int64_t>(17, 40);  // kInputs have at most 17 tokens
-  options.rotary_base = *rc::gen::element(10.0, 10'000.0, 1e6);
+  options.rotary.base = *rc::gen::element(10.0, 10'000.0, 1e6);
+  options.rotary.scaling = any_of<RotaryScaling>();
+  options.rotary.factor = *rc::gen::element(1.0, 2.5, 8.0);
+  options.rotary.low_frequency = *rc::gen::element(0.25, 1.0, 2.0);
+  options.rotary.high_frequency = options.rotary.low_frequency * *rc::gen::element(1.5, 4.0);
+  options.rotary.trained_length = *rc::gen::element(4, 12, 60);
   options.t5_buckets = 2 * *rc::gen::inRange<std::int64_t>(2, 20);
   options.t5_distance = options.t5_buckets / 2 + *rc::gen::inRange<std::int64_t>(1, 20);
   options.scale_embedding = *rc::gen::arbitrary<bool>();
