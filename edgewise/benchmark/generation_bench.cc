@@ -112,7 +112,7 @@ GenerationBench measure_generation(const GenerationBenchOptions& options) {
   const std::vector<Tokens> prompts = random_prompts(options, model_options.output_vocabulary);
   const GenerationRules rules = {
       .allowed = std::vector<std::uint8_t>(static_cast<std::size_t>(model_options.output_vocabulary), 1),
-      .end_token = SpecialTokens().end};
+      .end_tokens = {SpecialTokens().end}};
   const std::unique_ptr<Scorer> scorer = model.make_scorer();
   run_warmup(*scorer, prompts, rules);
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/files/files.h"
@@ -198,34 +199,41 @@ void read_llama(const JsonSettings& config, CausalConfig& result) {
   result.positions = read_count(config, "max_position_embeddings", 2048);
 }
 
-/// Returns a token, which may be a list of one.
-std::optional<std::int64_t> read_special(const JsonSettings& settings, const std::string& key,
-                                         std::int64_t vocabulary) {
+/// Returns the tokens of a member, which is a token or a list of different ones; none if it is absent.
+std::vector<std::int64_t> read_tokens(const JsonSettings& settings, const std::string& key, std::int64_t vocabulary) {
   const JsonValue* value = settings.find(key);
-  if (value == nullptr) return std::nullopt;
+  if (value == nullptr) return {};
   const bool is_list = value->kind == JsonKind::kArray;
-  if (is_list && value->items.size() != 1) {
-    settings.refuse(key, describe(*value), "one token; keep the one that separates texts");
+  std::vector<std::int64_t> tokens;
+  for (const JsonValue& token : is_list ? value->items : std::vector{*value}) {
+    const bool is_token = token.kind == JsonKind::kNumber && token.number >= 0 &&
+                          token.number < static_cast<double>(vocabulary) &&
+                          static_cast<double>(static_cast<std::int64_t>(token.number)) == token.number;
+    if (!is_token) {
+      settings.refuse(key, describe(*value),
+                      fmt::format("the number of one of the {} tokens, which count from 0", vocabulary));
+    }
+    const auto number = static_cast<std::int64_t>(token.number);
+    if (std::ranges::find(tokens, number) == tokens.end()) tokens.push_back(number);
   }
-  const JsonValue& token = is_list ? value->items[0] : *value;
-  const bool is_token = token.kind == JsonKind::kNumber && token.number >= 0 &&
-                        token.number < static_cast<double>(vocabulary) &&
-                        static_cast<double>(static_cast<std::int64_t>(token.number)) == token.number;
-  if (!is_token) {
-    settings.refuse(key, describe(*value),
-                    fmt::format("the number of one of the {} tokens, which count from 0", vocabulary));
+  constexpr std::size_t kMostTokens = 100;
+  if (tokens.empty() || tokens.size() > kMostTokens) {
+    settings.refuse(key, describe(*value), fmt::format("1 to {} tokens", kMostTokens));
   }
-  return static_cast<std::int64_t>(token.number);
+  return tokens;
 }
 
 void read_special_tokens(const JsonSettings& settings, CausalConfig& result) {
   const std::int64_t vocabulary = result.model.output_vocabulary;
   const auto read = [&](const char* key, std::optional<std::int64_t>& token) {
-    if (const auto found = read_special(settings, key, vocabulary)) token = found;
+    const std::vector<std::int64_t> found = read_tokens(settings, key, vocabulary);
+    if (found.size() > 1) settings.refuse(key, describe(*settings.find(key)), "one token");
+    if (!found.empty()) token = found[0];
   };
   read("pad_token_id", result.padding);
   read("bos_token_id", result.begin);
-  read("eos_token_id", result.end);
+  std::vector<std::int64_t> ends = read_tokens(settings, "eos_token_id", vocabulary);
+  if (!ends.empty()) result.ends = std::move(ends);
 }
 
 }  // namespace

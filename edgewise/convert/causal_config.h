@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "edgewise/base/files/json_settings.h"
 #include "edgewise/options/transformer_options.h"
@@ -26,7 +27,7 @@ struct CausalConfig {
   bool has_output_biases = true;  // whether the output projections of attention have biases if the others have them
   std::optional<std::int64_t> padding = {};
   std::optional<std::int64_t> begin = {};
-  std::optional<std::int64_t> end = {};
+  std::vector<std::int64_t> ends = {};  // the first one is that between the texts of training
 };
 
 /// Returns whether config.json has the model_type of a language model.

@@ -114,11 +114,17 @@ std::int64_t count_positions(const Experiment& experiment) {
   return learned > 0 ? learned : std::max(kLeastPositions, experiment.batch.length);
 }
 
-void add_special(const SpecialTokens& special, JsonObject& json) {
-  json.add("bos_token_id", special.begin).add("eos_token_id", special.end).add("pad_token_id", special.padding);
+void add_special(const SentenceRules& rules, JsonObject& json) {
+  const SpecialTokens& special = rules.special;
+  json.add("bos_token_id", special.begin).add("pad_token_id", special.padding);
+  if (rules.other_ends.empty()) {
+    json.add("eos_token_id", special.end);
+  } else {
+    json.add_json("eos_token_id", fmt::format("[{}, {}]", special.end, fmt::join(rules.other_ends, ", ")));
+  }
 }
 
-std::string write_gpt2_config(const Experiment& experiment, const SpecialTokens& special) {
+std::string write_gpt2_config(const Experiment& experiment, const SentenceRules& rules) {
   const TransformerOptions& model = experiment.model;
   JsonObject json;
   json.add_json("architectures", R"(["GPT2LMHeadModel"])").add("model_type", "gpt2").add("dtype", "float32");
@@ -128,7 +134,7 @@ std::string write_gpt2_config(const Experiment& experiment, const SpecialTokens&
   json.add("layer_norm_epsilon", model.norm_epsilon).add("tie_word_embeddings", model.tying == Tying::kOutput);
   json.add("embd_pdrop", model.dropout.embedding).add("resid_pdrop", model.dropout.residual);
   json.add("attn_pdrop", model.dropout.attention);
-  add_special(special, json);
+  add_special(rules, json);
   return json.text() + "\n";
 }
 
@@ -160,7 +166,7 @@ std::string describe_rope(const RotaryOptions& rotary) {
   return rope.text();
 }
 
-std::string write_llama_config(const Experiment& experiment, CausalTarget target, const SpecialTokens& special,
+std::string write_llama_config(const Experiment& experiment, CausalTarget target, const SentenceRules& rules,
                                std::string_view caller) {
   const TransformerOptions& model = experiment.model;
   const auto [name, type] = names_of(target);
@@ -181,7 +187,7 @@ std::string write_llama_config(const Experiment& experiment, CausalTarget target
   } else {
     add_windows(find_windows(model, caller), target, json);
   }
-  add_special(special, json);
+  add_special(rules, json);
   return json.text() + "\n";
 }
 
@@ -216,13 +222,13 @@ std::map<std::string, std::string> export_causal(const ModelFiles& model, std::s
   const Experiment& experiment = model.experiment;
   check_common_options(experiment, caller);
   const CausalTarget target = choose_target(experiment.model, caller);
-  const SpecialTokens& special = model.codec.vocabularies.output->special();
+  const SentenceRules& rules = model.codec.vocabularies.output->rules();
   std::map<std::string, std::string> files =
       write_causal_tokenizer(*model.codec.vocabularies.output, count_positions(experiment), caller);
-  files["config.json"] = target == CausalTarget::kGpt2 ? write_gpt2_config(experiment, special)
-                                                       : write_llama_config(experiment, target, special, caller);
+  files["config.json"] = target == CausalTarget::kGpt2 ? write_gpt2_config(experiment, rules)
+                                                       : write_llama_config(experiment, target, rules, caller);
   JsonObject generation;
-  add_special(special, generation);
+  add_special(rules, generation);
   files["generation_config.json"] = generation.text() + "\n";
   files["model.safetensors"] = write_causal_parameters(model, target, caller);
   return files;

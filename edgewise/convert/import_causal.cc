@@ -24,9 +24,9 @@ constexpr std::int64_t kLongestChunk = 1'000'000;  // the greatest batch.length
 /// Returns the roles of the tokens. A model may lack a begin token: texts then begin with the end token, which stands
 /// between texts in training.
 SentenceRules causal_rules(const CausalConfig& config, const TokenizerCodec& codec, const std::string& where) {
-  check(config.begin.has_value() || config.end.has_value(),
+  check(config.begin.has_value() || !config.ends.empty(),
         "{}: config.json has neither bos_token_id nor eos_token_id, needs one of them", where);
-  const std::int64_t end = config.end ? *config.end : *config.begin;
+  const std::int64_t end = config.ends.empty() ? *config.begin : config.ends[0];
   SentenceRules rules;
   rules.special = {.padding = config.padding.value_or(end),
                    .unknown = codec.unknown().value_or(end),
@@ -34,6 +34,8 @@ SentenceRules causal_rules(const CausalConfig& config, const TokenizerCodec& cod
                    .end = end};
   rules.omitted = codec.special();
   for (const std::int64_t token : {rules.special.begin, end}) rules.omitted.push_back(token);
+  if (config.ends.size() > 1) rules.other_ends.assign(config.ends.begin() + 1, config.ends.end());
+  std::ranges::sort(rules.other_ends);
   rules.forbidden = {};
   return rules;
 }

@@ -15,9 +15,10 @@ namespace {
 GenerationRules make_rules(const Vocabulary& vocabulary) {
   const SentenceRules& rules = vocabulary.rules();
   GenerationRules made = {.allowed = std::vector<std::uint8_t>(static_cast<std::size_t>(vocabulary.size()), 1),
-                          .end_token = rules.special.end};
+                          .end_tokens = {rules.special.end}};
+  made.end_tokens.insert(made.end_tokens.end(), rules.other_ends.begin(), rules.other_ends.end());
   for (const std::int64_t token : rules.forbidden) made.allowed[static_cast<std::size_t>(token)] = 0;
-  made.allowed[static_cast<std::size_t>(rules.special.end)] = 1;
+  for (const std::int64_t token : made.end_tokens) made.allowed[static_cast<std::size_t>(token)] = 1;
   return made;
 }
 

@@ -174,7 +174,8 @@ class Generation {
           text.next_node, std::numeric_limits<NodeIndex>::max());
     nodes_.push_back({slot, sample.parent, sample.token});
     ++text.next_node;
-    if (text.input.ignore_end) excluded_.push_back({std::ssize(nodes_) - 1, rules_.end_token});
+    if (!text.input.ignore_end) return;
+    for (const std::int64_t token : rules_.end_tokens) excluded_.push_back({std::ssize(nodes_) - 1, token});
   }
 
   static bool needs_all(const GenerationInput& input) {
@@ -193,7 +194,7 @@ class Generation {
       const std::int64_t token = sample_token(next_tokens(input, sample), input.sampling, sample.random).token;
       ++sample.length;
       std::optional<FinishReason> reason;
-      if (token == rules_.end_token) {
+      if (rules_.is_end(token)) {
         reason = FinishReason::kEnd;
       } else if (!queue_.put_token(input.id, sample.number, token)) {
         reason = FinishReason::kStop;
@@ -216,7 +217,7 @@ class Generation {
       const float* log_probabilities = result_.log_probabilities.data() + sample.row * scorer_.vocabulary_size();
       for (std::size_t token = 0; token < vocabulary; ++token) {
         const auto number = static_cast<std::int64_t>(token);
-        if (rules_.allowed[token] == 0 || (input.ignore_end && number == rules_.end_token)) continue;
+        if (rules_.allowed[token] == 0 || (input.ignore_end && rules_.is_end(number))) continue;
         next.push_back({number, check_log_probability(log_probabilities[token], number)});
         if (sample.seen.contains(number)) next.back().log_probability *= input.repetition_penalty;
       }
@@ -263,8 +264,11 @@ void generate(Scorer& scorer, GenerationQueue& queue, const GenerationRules& rul
   const std::int64_t vocabulary = scorer.vocabulary_size();
   check(std::ssize(rules.allowed) == vocabulary, "generate: rules.allowed has {} tokens, needs the {} of the model",
         rules.allowed.size(), vocabulary);
-  check(rules.end_token >= 0 && rules.end_token < vocabulary, "generate: end_token is {}, needs a number in [0, {})",
-        rules.end_token, vocabulary);
+  check(!rules.end_tokens.empty(), "generate: rules.end_tokens is empty, needs at least one token");
+  for (const std::int64_t token : rules.end_tokens) {
+    check(token >= 0 && token < vocabulary, "generate: rules.end_tokens holds {}, needs numbers in [0, {})", token,
+          vocabulary);
+  }
   check(capacity >= 1, "generate: capacity is {}, needs at least 1", capacity);
   Generation(scorer, queue, rules, capacity).run();
 }

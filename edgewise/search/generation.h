@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -56,8 +57,10 @@ inline constexpr auto enum_names(FinishReason) {
 
 /// The tokens that may continue texts.
 struct GenerationRules {
-  std::vector<std::uint8_t> allowed;  // [vocabulary]: 1 for tokens that may follow, the end token among them
-  std::int64_t end_token = 0;
+  std::vector<std::uint8_t> allowed;          // [vocabulary]: 1 for tokens that may follow, the end tokens among them
+  std::vector<std::int64_t> end_tokens = {};  // at least one; each ends a continuation, which does not contain it
+
+  bool is_end(std::int64_t token) const { return std::ranges::find(end_tokens, token) != end_tokens.end(); }
 };
 
 /// Supplies texts and receives their continuations.

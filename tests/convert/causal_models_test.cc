@@ -27,6 +27,7 @@
 #include "edgewise/translate/model_files.h"
 #include "tests/base/support.h"
 #include "tests/convert/trainable_model.h"
+#include "tests/support/whole_files.h"
 
 namespace edgewise {
 namespace {
@@ -285,6 +286,41 @@ TEST_P(CausalModelTest, IsImportedFromItsExportAsTheSameFiles) {
   for (const auto& entry : fs::directory_iterator(model_)) {
     const fs::path name = entry.path().filename();
     EXPECT_TRUE(read_file(folder_ / "again" / name, kCaller) == read_file(entry.path(), kCaller)) << name;
+  }
+}
+
+TEST(CausalModelFiles, KeepScaledPositionsAndAllTokensThatEndATextWhenTheyAreImportedAndExported) {
+  const TemporaryFolder folder;
+  const fs::path source = folder / "source";
+  fs::copy(EDGEWISE_CONVERT_FIXTURES "/../causal_models/llama_tied", source);
+  const auto replace = [&](const char* name, std::string_view part, std::string_view replacement) {
+    std::string text = read_file(source / name, kCaller);
+    const std::size_t found = text.find(part);
+    ASSERT_NE(found, std::string::npos) << part;
+    write_file_atomically(source / name, text.replace(found, part.size(), replacement), kCaller);
+  };
+  replace("generation_config.json", "97", "[97, 5, 3, 97]");
+  replace("config.json", R"("rope_type": "default")",
+          R"("rope_type": "llama3", "factor": 4.0, "low_freq_factor": 1.0, "high_freq_factor": 2.0,
+             "original_max_position_embeddings": 16)");
+  write_model(import_model(source, kCaller), folder / "model", kCaller);
+
+  const ModelFiles model = read_model_files(folder / "model", kCaller);
+  EXPECT_EQ(model.codec.vocabularies.output->rules().other_ends, (TokenNumbers{3, 5}));
+  const RotaryOptions& rotary = model.experiment.model.rotary;
+  EXPECT_EQ(rotary.scaling, RotaryScaling::kLlama3);
+  EXPECT_EQ(rotary.factor, 4);
+  EXPECT_EQ(rotary.low_frequency, 1);
+  EXPECT_EQ(rotary.high_frequency, 2);
+  EXPECT_EQ(rotary.trained_length, 16);
+
+  export_model(model, ExportFormat::kHuggingFace, folder / "exported", kCaller);
+  const std::string generation = read_file(folder / "exported/generation_config.json", kCaller);
+  EXPECT_NE(generation.find(R"("eos_token_id": [97, 3, 5])"), std::string::npos) << generation;
+  write_model(import_model(folder / "exported", kCaller), folder / "again", kCaller);
+  for (const auto& entry : fs::directory_iterator(folder / "model")) {
+    const fs::path name = entry.path().filename();
+    EXPECT_EQ(read_file(folder / "again" / name, kCaller), read_file(entry.path(), kCaller)) << name;
   }
 }
 

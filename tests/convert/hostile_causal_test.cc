@@ -99,7 +99,7 @@ TEST_F(HostileCausalTest, OfLlamaNamesTheSettingThatEdgewiseDoesNotHave) {
            "{}/config.json: bos_token_id is 98, needs the number of one of the 98 tokens, which count from 0"},
           {"a token outside for generation",
            replace("generation_config.json", R"("eos_token_id": 97)", R"("eos_token_id": [])"),
-           "{}/generation_config.json: eos_token_id is [], needs one token; keep the one that separates texts"},
+           "{}/generation_config.json: eos_token_id is [], needs 1 to 100 tokens"},
       });
 }
 

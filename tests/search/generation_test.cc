@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::int64_t kVocabulary = 12;
 constexpr std::int64_t kEnd = 3;
-const GenerationRules kRules = {.allowed = {0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}, .end_token = kEnd};
+const GenerationRules kRules = {.allowed = {0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}, .end_tokens = {kEnd, 11}};
 
 struct Continuations {
   std::vector<Tokens> tokens;
@@ -88,12 +88,13 @@ Continuations definition(const Table& table, const GenerationInput& input) {
       const std::vector<float> row = table({}, context_of(text, input.context));
       std::vector<NextToken> next;
       for (std::int64_t token = 0; token < kVocabulary; ++token) {
-        if (kRules.allowed[static_cast<std::size_t>(token)] == 0 || (input.ignore_end && token == kEnd)) continue;
+        if (kRules.allowed[static_cast<std::size_t>(token)] == 0 || (input.ignore_end && kRules.is_end(token)))
+          continue;
         const double penalty = std::ranges::count(text, token) > 0 ? input.repetition_penalty : 1;
         next.push_back({token, penalty * row[static_cast<std::size_t>(token)]});
       }
       const std::int64_t token = sample_token(next, input.sampling, random).token;
-      if (token == kEnd) {
+      if (kRules.is_end(token)) {
         reason = FinishReason::kEnd;
       } else {
         tokens.push_back(token);
@@ -211,10 +212,14 @@ TEST(Generation, RefusesInputsThatDoNotFit) {
   EXPECT_EQ(error({.prompt = {2}, .repetition_penalty = std::nan("")}),
             "generate: repetition_penalty is nan, needs at least 1");
   TextQueue queue({}, -1);
-  EXPECT_EQ(error_of([&] { generate(scorer, queue, {.allowed = {1}, .end_token = 3}); }),
+  EXPECT_EQ(error_of([&] { generate(scorer, queue, {.allowed = {1}, .end_tokens = {3}}); }),
             "generate: rules.allowed has 1 tokens, needs the 12 of the model");
-  EXPECT_EQ(error_of([&] { generate(scorer, queue, {.allowed = kRules.allowed, .end_token = 12}); }),
-            "generate: end_token is 12, needs a number in [0, 12)");
+  EXPECT_EQ(error_of([&] {
+              generate(scorer, queue, {.allowed = kRules.allowed, .end_tokens = {kEnd, 12}});
+            }),
+            "generate: rules.end_tokens holds 12, needs numbers in [0, 12)");
+  EXPECT_EQ(error_of([&] { generate(scorer, queue, {.allowed = kRules.allowed}); }),
+            "generate: rules.end_tokens is empty, needs at least one token");
   EXPECT_EQ(error_of([&] { generate(scorer, queue, kRules, 0); }), "generate: capacity is 0, needs at least 1");
 }
 

@@ -51,7 +51,8 @@ struct SentenceRules {
                                        SpecialTokens().end};  // ascending; tokens that decoding leaves out
   std::vector<std::int64_t> forbidden = {SpecialTokens().padding, SpecialTokens().unknown,
                                          SpecialTokens().begin};  // ascending; tokens that outputs do not contain
-  std::optional<bool> end_input = {};  // whether inputs end with the end token; nothing: both are possible
+  std::vector<std::int64_t> other_ends = {};  // ascending; tokens that end a generated text, as special.end does
+  std::optional<bool> end_input = {};         // whether inputs end with the end token; nothing: both are possible
   LanguagePlace language_place = LanguagePlace::kNone;
   std::vector<Language> languages = {};  // ascending by name
 

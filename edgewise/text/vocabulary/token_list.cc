@@ -29,6 +29,9 @@ class ListCheck {
     check_numbers("omitted", rules_.omitted);
     check_numbers("forbidden", rules_.forbidden);
     check_numbers("in_text", list_.in_text);
+    check_numbers("other_ends", rules_.other_ends);
+    check(!std::ranges::binary_search(rules_.other_ends, rules_.special.end),
+          "{}: other_ends holds the end token {}, needs other tokens", where_, rules_.special.end);
     check(!std::ranges::binary_search(rules_.forbidden, rules_.special.end),
           "{}: forbidden holds the end token {}, without which no output ends; take it out", where_,
           rules_.special.end);
@@ -108,6 +111,7 @@ std::vector<bool> text_tokens(const TokenList& list) {
 constexpr std::int64_t kTokenListFormat = 1;
 constexpr std::array<std::string_view, 10> kMembers = {"format",    "text",    "end_input",      "special",   "omitted",
                                                        "forbidden", "in_text", "language_place", "languages", "tokens"};
+constexpr std::string_view kOtherEnds = "other_ends";  // may be left out
 
 std::string numbers_json(const std::vector<std::int64_t>& numbers) {
   return fmt::format("[{}]", fmt::join(numbers, ", "));
@@ -126,6 +130,10 @@ std::string languages_json(const std::vector<Language>& languages) {
   JsonObject json;
   for (const Language& language : languages) json.add(language.name, language.token);
   return json.text();
+}
+
+std::string other_ends_json(const std::vector<std::int64_t>& tokens) {
+  return tokens.empty() ? "" : fmt::format("\n  \"{}\": {},", kOtherEnds, numbers_json(tokens));
 }
 
 class TokenListReader {
@@ -161,6 +169,8 @@ class TokenListReader {
       rules.forbidden = read_numbers(key);
     } else if (key == "in_text") {
       list_.in_text = read_numbers(key);
+    } else if (key == kOtherEnds) {
+      rules.other_ends = read_numbers(key);
     } else if (key == "language_place") {
       rules.language_place = read_name<LanguagePlace>(key);
     } else if (key == "languages") {
@@ -180,8 +190,8 @@ class TokenListReader {
   }
 
   [[noreturn]] void fail_at_member(const std::string& key) const {
-    json_.fail_at_value(
-        fmt::format("{} is no member of a vocabulary, needs one of {}", quote(key), fmt::join(kMembers, ", ")));
+    json_.fail_at_value(fmt::format("{} is no member of a vocabulary, needs one of {} or {}", quote(key),
+                                    fmt::join(kMembers, ", "), kOtherEnds));
   }
 
   std::int64_t read_number(std::string_view what) {
@@ -280,13 +290,13 @@ std::string write_token_list(const TokenList& list) {
   "special": {},
   "omitted": {},
   "forbidden": {},
-  "in_text": {},
+  "in_text": {},{}
   "language_place": "{}",
   "languages": {},
   "tokens": [)",
                   kTokenListFormat, enum_name(list.text), rules.end_input.value_or(false), special_json(rules.special),
                   numbers_json(rules.omitted), numbers_json(rules.forbidden), numbers_json(list.in_text),
-                  enum_name(rules.language_place), languages_json(rules.languages));
+                  other_ends_json(rules.other_ends), enum_name(rules.language_place), languages_json(rules.languages));
   std::string_view separator = "\n    ";
   for (const std::string& token : list.tokens) {
     text += separator;

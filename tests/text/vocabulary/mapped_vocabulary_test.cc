@@ -85,6 +85,8 @@ TEST(TokenList, IsReadAsItWasWritten) {
     list.rules.end_input = end_input;
     EXPECT_EQ(parse_token_list(write_token_list(list), "v"), list);
   }
+  list.rules.other_ends = {2, 5};
+  EXPECT_EQ(parse_token_list(write_token_list(list), "v"), list);
 }
 
 TEST(TokenList, IsAJsonObjectWithATokenOnEachLine) {
