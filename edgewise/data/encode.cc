@@ -111,14 +111,29 @@ void PairEncoder::sample_tokens(const Vocabulary& vocabulary, std::string_view s
   if (!exceeds_max_length(sample)) tokens = std::move(sample);
 }
 
+void PairEncoder::replace_by_changed(std::uint64_t seed, AugmentedPair& texts, Tokens& inputs, Tokens& outputs) const {
+  AugmentedPair changed = augment_pair(texts.input, texts.output, options_.augment, seed);
+  if (changed == texts) return;
+  Tokens changed_inputs = input_vocabulary_->encode(changed.input);
+  Tokens changed_outputs = output_vocabulary_->encode(changed.output);
+  for (const Tokens* tokens : {&changed_inputs, &changed_outputs}) {
+    if (tokens->empty() || exceeds_max_length(*tokens)) return;
+  }
+  texts = std::move(changed);
+  inputs = std::move(changed_inputs);
+  outputs = std::move(changed_outputs);
+}
+
 std::optional<TokenPair> PairEncoder::encode(std::string_view input, std::string_view output, std::uint64_t seed,
                                              EncodeReport& report) const {
   const FramedInput framed = frame(input);
   Tokens inputs = input_vocabulary_->encode(framed.text);
   Tokens outputs = output_vocabulary_->encode(output);
   if (!check_and_count(inputs, outputs, report)) return std::nullopt;
-  sample_tokens(*input_vocabulary_, framed.text, options_.input_sampling, mix(seed, 0), inputs);
-  sample_tokens(*output_vocabulary_, output, options_.output_sampling, mix(seed, 1), outputs);
+  AugmentedPair texts = {std::string(framed.text), std::string(output)};
+  if (options_.augment.changes_pairs()) replace_by_changed(mix(seed, 2), texts, inputs, outputs);
+  sample_tokens(*input_vocabulary_, texts.input, options_.input_sampling, mix(seed, 0), inputs);
+  sample_tokens(*output_vocabulary_, texts.output, options_.output_sampling, mix(seed, 1), outputs);
   for (Tokens* tokens : {&inputs, &outputs}) {
     if (exceeds_max_length(*tokens)) tokens->resize(static_cast<std::size_t>(options_.max_length));
   }
@@ -147,6 +162,11 @@ std::uint64_t PairEncoder::fingerprint() const {
   for (const double option :
        {options_.max_ratio, options_.input_sampling.strength, options_.output_sampling.strength}) {
     add(std::bit_cast<std::uint64_t>(option));
+  }
+  if (const AugmentOptions& augment = options_.augment; augment.changes_pairs()) {
+    for (const double share : {augment.upper_case, augment.title_case, augment.no_stop, augment.typos}) {
+      add(std::bit_cast<std::uint64_t>(share));
+    }
   }
   return fingerprint;
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "edgewise/base/stop_request.h"
+#include "edgewise/data/augment.h"
 #include "edgewise/graph/batch.h"
 #include "edgewise/options/data_options.h"
 #include "edgewise/text/corpus/parallel_text.h"
@@ -26,11 +27,15 @@ struct EncodeOptions {
   PairLanguages languages = {};  // languages of all pairs, for a multilingual vocabulary
   Sampling input_sampling = {};
   Sampling output_sampling = {};
+  AugmentOptions augment = {};
 
-  bool has_sampling() const { return input_sampling.strength > 0.0 || output_sampling.strength > 0.0; }
+  /// Whether encode() draws by its seed.
+  bool is_random() const {
+    return input_sampling.strength > 0.0 || output_sampling.strength > 0.0 || augment.changes_pairs();
+  }
 };
 
-/// Returns the encoding options in `data`, without sampling.
+/// Returns the encoding options in `data`, without sampling and changes.
 EncodeOptions make_encode_options(const DataOptions& data);
 
 /// Counts the encoded pairs and, by reason, the pairs left out.
@@ -63,7 +68,8 @@ class PairEncoder {
               const EncodeOptions& options);
 
   /// Encodes a pair and counts the pair in `report`; nullopt if the options leave out its most likely segmentation.
-  /// Sampling draws by `seed`. The most likely segmentation replaces a sample above max_length.
+  /// Changes and sampling draw by `seed`. The pair as it is replaces a changed one without tokens or above max_length,
+  /// and the most likely segmentation replaces a sample above max_length.
   std::optional<TokenPair> encode(std::string_view input, std::string_view output, std::uint64_t seed,
                                   EncodeReport& report) const;
 
@@ -83,6 +89,7 @@ class PairEncoder {
   bool check_and_count(const Tokens& input, const Tokens& output, EncodeReport& report) const;
   void sample_tokens(const Vocabulary& vocabulary, std::string_view sentence, const Sampling& sampling,
                      std::uint64_t seed, Tokens& tokens) const;
+  void replace_by_changed(std::uint64_t seed, AugmentedPair& texts, Tokens& inputs, Tokens& outputs) const;
 
   std::shared_ptr<const Vocabulary> input_vocabulary_;
   std::shared_ptr<const Vocabulary> output_vocabulary_;

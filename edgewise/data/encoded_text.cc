@@ -69,7 +69,7 @@ std::vector<TokenPair> EncodedText::read(const Visit& visit, std::uint64_t seed,
 }
 
 bool EncodedText::is_same_every_epoch() const {
-  return !encoder_.options().has_sampling() && std::ranges::all_of(corpora_, [](const TrainingText& corpus) {
+  return !encoder_.options().is_random() && std::ranges::all_of(corpora_, [](const TrainingText& corpus) {
     return corpus.weight == std::floor(corpus.weight);
   });
 }

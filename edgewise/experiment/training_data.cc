@@ -33,6 +33,7 @@ EncodeOptions training_encode_options(const Experiment& experiment) {
   EncodeOptions options = make_encode_options(experiment.data);
   options.input_sampling = {.strength = vocabulary.input_sampling, .best = vocabulary.sampling_best};
   options.output_sampling = {.strength = vocabulary.output_sampling, .best = vocabulary.sampling_best};
+  options.augment = experiment.data.augment;
   return options;
 }
 

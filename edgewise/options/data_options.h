@@ -22,6 +22,27 @@ enum class LongSentences { kSkip, kTruncate };
 
 inline constexpr auto enum_names(LongSentences) { return names_in_order<LongSentences>("skip", "truncate"); }
 
+/// Shares of the training pairs that are changed (data/augment.h), so that a model translates texts that its corpus
+/// lacks, too.
+struct AugmentOptions {
+  double upper_case = 0.0;
+  double title_case = 0.0;
+  double no_stop = 0.0;
+  double typos = 0.0;
+
+  bool changes_pairs() const { return upper_case > 0 || title_case > 0 || no_stop > 0 || typos > 0; }
+
+  static void list_fields(auto& self, auto&& field) {
+    field("upper_case", self.upper_case, "share of training pairs in capitals only; with title_case at most 1",
+          at_least(0).at_most(1));
+    field("title_case", self.title_case, "share of training pairs with a capital at the beginning of each word",
+          at_least(0).at_most(1));
+    field("no_stop", self.no_stop, "share of training pairs whose last full stop or other stop mark is left out",
+          at_least(0).at_most(1));
+    field("typos", self.typos, "share of training pairs whose input has typos", at_least(0).at_most(1));
+  }
+};
+
 struct DataOptions {
   DataTask task = DataTask::kText;
 
@@ -42,6 +63,7 @@ struct DataOptions {
   std::int64_t min_length = 0;
   double max_ratio = 0.0;
   bool end_input = false;
+  AugmentOptions augment;
   std::string input_language;
   std::string output_language;
 
@@ -90,6 +112,7 @@ struct DataOptions {
           "no limit",
           at_least(0).at_most(1e6));
     field("end_input", self.end_input, "end input sentences with the end token; output sentences always end with it");
+    field("augment", self.augment, "text: changes of training pairs, which each epoch draws anew");
     field("input_language", self.input_language,
           "mapped vocabulary of a multilingual model: name of the language of all inputs, such as eng_Latn; `edgewise "
           "translate --from` names another; empty: none");

@@ -52,12 +52,13 @@ constexpr std::string_view kNeedsPairs = "model.kind=transformer or universal, w
 
 constexpr auto kDataRules = std::to_array<OptionRule<Experiment>>({
     {"data.weights data.limit data.same_sides data.max_length data.too_long data.min_length data.max_ratio "
-     "data.end_input data.input_language data.output_language vocabulary.input_case vocabulary.output_case "
+     "data.end_input data.augment data.input_language data.output_language vocabulary.input_case "
+     "vocabulary.output_case "
      "vocabulary.input_sampling",
      has_encoder, kNeedsPairs},
     {"data.valid_share data.document_separator", is_language_model, "model.kind=language_model"},
     {"data.valid_share", [](const Experiment& e) { return e.data.valid.empty(); }, "no file in data.valid"},
-    {"data.train data.weights data.valid data.test data.limit data.bad_utf8 data.same_sides", is_text,
+    {"data.train data.weights data.valid data.test data.limit data.bad_utf8 data.same_sides data.augment", is_text,
      "data.task=text"},
     {"data.train_size data.valid_size data.test_size data.symbols data.length_mean data.length_deviation data.seed",
      has_letters, "data.task=copy, reverse or sort"},
@@ -130,6 +131,12 @@ void check_lengths(const DataOptions& data, std::string_view caller) {
   check(data.max_ratio == 0 || data.max_ratio >= 1,
         "{}: data.max_ratio is {}, needs at least 1, the ratio of two sides of equal length, or 0 for no limit", caller,
         data.max_ratio);
+}
+
+void check_augment(const AugmentOptions& augment, std::string_view caller) {
+  check(augment.upper_case + augment.title_case <= 1,
+        "{}: data.augment.title_case is {}, needs at most 1 - data.augment.upper_case, which is {}", caller,
+        augment.title_case, 1 - augment.upper_case);
 }
 
 void check_vocabulary_size(const VocabularySection& vocabulary, std::string_view caller) {
@@ -259,6 +266,7 @@ void check_data_options(const Experiment& experiment, std::string_view caller) {
   check_text_data(experiment, caller);
   if (is_text(experiment) && has_encoder(experiment)) check_files(experiment.data, caller);
   check_lengths(experiment.data, caller);
+  check_augment(experiment.data.augment, caller);
   check_vocabulary_size(experiment.vocabulary, caller);
 }
 
