@@ -9,6 +9,7 @@
 #include "edgewise/kernels/dropout/dropout.h"
 #include "edgewise/kernels/embedding/embed.h"
 #include "edgewise/kernels/norm/add_norm.h"
+#include "edgewise/kernels/recurrence/ssru.h"
 
 // The passes over memory between matrix products, for 4096 tokens. Bytes per second count each byte that a pass must
 // read or write once; passes/copy measures the limit of the machine.
@@ -133,6 +134,48 @@ void run_embed(benchmark::State& state, const PassSize& pass) {
   report_bytes(state, pass, 6 * sizeof(float));
 }
 
+/// Runs an SSRU over texts of 32 tokens, forward and backward.
+template <typename T>
+void run_ssru(benchmark::State& state, const PassSize& pass) {
+  constexpr std::int64_t kTextTokens = 32;
+  const std::int64_t size = pass.model_size;
+  const auto forget = random_values<T>(kTokens * size);
+  const auto input = random_values<T>(kTokens * size);
+  std::vector<T> out = input;
+  std::vector<T> grad_forget = input;
+  std::vector<T> grad_input = input;
+  auto cells = random_values<float>(kTokens * size);
+  std::vector<const float*> before;
+  std::vector<float*> cell;
+  std::vector<std::uint8_t> continues;
+  for (std::int64_t t = 0; t < kTokens; ++t) {
+    continues.push_back(t % kTextTokens == 0 ? 0 : 1);
+    cell.push_back(cells.data() + t * size);
+    before.push_back(continues.back() == 0 ? nullptr : cell.back() - size);
+  }
+  for (auto _ : state) {
+    ssru(SsruRows<T>{.rows = kTokens,
+                     .columns = size,
+                     .stride = size,
+                     .forget = forget.data(),
+                     .input = input.data(),
+                     .before = before.data(),
+                     .state = cell.data(),
+                     .out = out.data()});
+    ssru_gradient(SsruGradient<T>{.rows = kTokens,
+                                  .columns = size,
+                                  .forget = forget.data(),
+                                  .input = input.data(),
+                                  .state = cells.data(),
+                                  .continues = continues.data(),
+                                  .grad_out = out.data(),
+                                  .grad_forget = grad_forget.data(),
+                                  .grad_input = grad_input.data()});
+    benchmark::ClobberMemory();
+  }
+  report_bytes(state, pass, 2 * sizeof(float) + 8 * sizeof(T));
+}
+
 void add(const std::string& name, const std::vector<double>& dropout_rates,
          void (*run)(benchmark::State&, const PassSize&)) {
   for (const std::int64_t model_size : {128, 512}) {
@@ -156,6 +199,8 @@ const bool kRegistered = [] {
   add("add_norm/fp32/backward", {0.0, 0.1}, run_add_norm_backward<float, float>);
   add("add_norm/bf16/backward", {0.0, 0.1}, run_add_norm_backward<BFloat16, BFloat16>);
   add("embed", {0.0, 0.1}, run_embed);
+  add("ssru/fp32", {0.0}, run_ssru<float>);
+  add("ssru/bf16", {0.0}, run_ssru<BFloat16>);
   return true;
 }();
 

@@ -96,6 +96,11 @@ std::vector<ParameterShape> list_parameters(const TransformerOptions& options) {
     list.push_back({name + ".gain", {options.size}});
     if (options.has_norm_bias()) list.push_back({name + ".bias", {options.size}});
   };
+  const auto add_ssru = [&](const std::string& layer) {
+    add_linear(layer + "ssru.forget", options.size, options.size, /*has_bias=*/true);
+    add_linear(layer + "ssru.input", options.size, options.size, /*has_bias=*/false);
+    add_norm(layer + "ssru_norm");
+  };
   const auto add_layer = [&](const std::string& layer, std::initializer_list<const char*> attentions) {
     for (const char* attention : attentions) {
       for (const std::string_view part : {"query", "key", "value", "output"}) {
@@ -119,7 +124,12 @@ std::vector<ParameterShape> list_parameters(const TransformerOptions& options) {
   }
   for (std::int64_t i = 0; i < options.decoder_layers; ++i) {
     const std::string layer = fmt::format("decoder.layers.{}.", i);
-    has_input ? add_layer(layer, {"self_attention", "cross_attention"}) : add_layer(layer, {"self_attention"});
+    if (options.has_ssru()) {
+      add_ssru(layer);
+      add_layer(layer, {"cross_attention"});
+    } else {
+      has_input ? add_layer(layer, {"self_attention", "cross_attention"}) : add_layer(layer, {"self_attention"});
+    }
   }
   if (!options.final_norm) return list;
   if (has_input) add_norm("encoder.norm");

@@ -113,27 +113,30 @@ std::vector<AttentionMaps> attention_maps(const TranslationModel& model, const T
              .columns = decoder_inputs,
              .weights = by_layer_and_head(attention.decoder)}};
   }
-  return {{.name = "encoder self-attention",
-           .layer_name = layer_name,
-           .row_title = "input",
-           .column_title = "input",
-           .rows = input_texts,
-           .columns = input_texts,
-           .weights = by_layer_and_head(attention.encoder)},
-          {.name = "decoder self-attention",
-           .layer_name = layer_name,
-           .row_title = "decoder inputs",
-           .column_title = "decoder inputs",
-           .rows = decoder_inputs,
-           .columns = decoder_inputs,
-           .weights = by_layer_and_head(attention.decoder)},
-          {.name = "cross-attention",
-           .layer_name = layer_name,
-           .row_title = "predicted tokens",
-           .column_title = "input",
-           .rows = predictions,
-           .columns = input_texts,
-           .weights = by_layer_and_head(attention.cross)}};
+  std::vector<AttentionMaps> maps = {{.name = "encoder self-attention",
+                                      .layer_name = layer_name,
+                                      .row_title = "input",
+                                      .column_title = "input",
+                                      .rows = input_texts,
+                                      .columns = input_texts,
+                                      .weights = by_layer_and_head(attention.encoder)}};
+  if (!attention.decoder.empty()) {
+    maps.push_back({.name = "decoder self-attention",
+                    .layer_name = layer_name,
+                    .row_title = "decoder inputs",
+                    .column_title = "decoder inputs",
+                    .rows = decoder_inputs,
+                    .columns = decoder_inputs,
+                    .weights = by_layer_and_head(attention.decoder)});
+  }
+  maps.push_back({.name = "cross-attention",
+                  .layer_name = layer_name,
+                  .row_title = "predicted tokens",
+                  .column_title = "input",
+                  .rows = predictions,
+                  .columns = input_texts,
+                  .weights = by_layer_and_head(attention.cross)});
+  return maps;
 }
 
 std::size_t select_kind(const AttentionMapSelection& selection, std::size_t num_kinds, std::string_view caller) {
@@ -143,7 +146,13 @@ std::size_t select_kind(const AttentionMapSelection& selection, std::size_t num_
           enum_name(*selection.kind));
     return 0;
   }
-  const auto kind = static_cast<std::size_t>(selection.kind.value_or(AttentionKind::kCross));
+  const AttentionKind selected = selection.kind.value_or(AttentionKind::kCross);
+  if (num_kinds == 2) {
+    check(selected != AttentionKind::kDecoderSelf,
+          "{}: --attention is decoder, needs encoder or cross, because the model's decoder is an SSRU", caller);
+    return selected == AttentionKind::kCross ? 1 : 0;
+  }
+  const auto kind = static_cast<std::size_t>(selected);
   check(kind < num_kinds, "{}: there are {} kinds of attention, needs {}", caller, num_kinds, kind + 1);
   return kind;
 }

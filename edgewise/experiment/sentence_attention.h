@@ -13,8 +13,6 @@ enum class AttentionKind { kEncoderSelf, kDecoderSelf, kCross };
 
 inline constexpr auto enum_names(AttentionKind) { return names_in_order<AttentionKind>("encoder", "decoder", "cross"); }
 
-inline constexpr auto kCrossMaps = static_cast<std::size_t>(AttentionKind::kCross);
-
 /// Encodes a text for a language model, with its begin and end token. Throws Error for a text with more tokens than a
 /// chunk of its training, and as encode_pair does.
 TokenPair encode_text(const TranslationModel& model, std::string_view text, std::string_view caller);
@@ -31,8 +29,8 @@ TokenPair encode_pair(const TranslationModel& model, std::string_view input, con
 
 /// Computes the attention weights of all layers and heads on a pair: encoder self-attention, decoder self-attention and
 /// cross-attention, with tokens as labels. A decoder node is labelled by its input token in self-attention, and by the
-/// next token, which it predicts, in cross-attention. A language model has self-attention alone, as the only element.
-/// Throws StopException if `stop` is set.
+/// next token, which it predicts, in cross-attention, the last element. A language model has self-attention alone, as
+/// the only element; a model with an SSRU has no self-attention of the decoder. Throws StopException if `stop` is set.
 std::vector<AttentionMaps> attention_maps(const TranslationModel& model, const TokenPair& pair,
                                           const StopRequest* stop = nullptr);
 
@@ -49,8 +47,9 @@ struct AttentionMapSelection {
   bool is_default() const { return !kind && layer.empty() && head.empty(); }
 };
 
-/// Returns the index of the selected kind among `num_kinds` kinds: the three of attention_maps, or the decoder's alone,
-/// of a language model. Throws Error for a kind that is not among them; errors begin with `caller`.
+/// Returns the index of the selected kind among `num_kinds` kinds: the three of attention_maps, the two of a model with
+/// an SSRU, or the decoder's alone, of a language model. Throws Error for a kind that is not among them; errors begin
+/// with `caller`.
 std::size_t select_kind(const AttentionMapSelection& selection, std::size_t num_kinds, std::string_view caller);
 
 /// Returns the selected layer and head of `maps`, with the defaults filled in. Throws Error for a layer or a head

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/models/layer_relations.h"
 
+#include <algorithm>
 #include <numeric>
+#include <vector>
 
 #include "edgewise/base/error.h"
 
@@ -24,6 +26,21 @@ LayerRelations::LayerRelations(const RelationPatterns& patterns, const Relation&
       relations_.push_back(is_default ? relation : make_relation(terms, patterns.direction(), lengths));
     }
   }
+}
+
+Relation path_of(const Relation& relation) {
+  const RelationView view = relation.view();
+  const auto has_source = [&view](std::int64_t node, std::int64_t source) {
+    if (view.intervals != nullptr) return view.intervals[node].begin <= source && source < view.intervals[node].end;
+    const std::span sources(view.sources + view.row_begin[node], view.sources + view.row_begin[node + 1]);
+    return std::ranges::find(sources, static_cast<NodeIndex>(source)) != sources.end();
+  };
+  return Relation::from_rows(view.num_sources, view.num_destinations,
+                             [&](std::int64_t node, std::vector<NodeIndex>& sources) {
+                               for (const std::int64_t source : {node - 1, node}) {
+                                 if (has_source(node, source)) sources.push_back(static_cast<NodeIndex>(source));
+                               }
+                             });
 }
 
 }  // namespace edgewise

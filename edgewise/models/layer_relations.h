@@ -31,4 +31,8 @@ class LayerRelations {
   std::vector<Relation> relations_;
 };
 
+/// Returns the edges of a relation from each node to itself and to the next one: the path of an SSRU (ops/ssru.h).
+/// O(nodes) for intervals, otherwise O(edges).
+Relation path_of(const Relation& relation);
+
 }  // namespace edgewise

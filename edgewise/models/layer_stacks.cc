@@ -107,6 +107,7 @@ NodeFunction Decoder::pre_func(std::int64_t layer, AttentionFields fields, Decod
   return [this, &layer = layer_at(*this, layer), fields, which](const NodeBatch& nodes) {
     const at::Tensor x = nodes.data("x");
     if (which == DecoderAttention::kCross) return layer.project_cross_qkv(x, fields).columns();
+    if (layer.ssru.is_on()) return layer.ssru.project(layer.self_sublayer.prepare_input(x));
     return rotate_nodes(layer.project_self_qkv(x, fields), positions, nodes).columns();
   };
 }
@@ -114,6 +115,7 @@ NodeFunction Decoder::pre_func(std::int64_t layer, AttentionFields fields, Decod
 AttentionFunction Decoder::attention_func(std::int64_t layer, DecoderAttention which, Pass& pass) const {
   const DecoderLayer& this_layer = layer_at(*this, layer);
   if (which == DecoderAttention::kCross) return attend_by_messages(this_layer.cross_attention, pass);
+  if (this_layer.ssru.is_on()) return propagate_cells;
   return attend_to_self(this_layer.self_attention, positions, pass);
 }
 
@@ -121,7 +123,9 @@ NodeFunction Decoder::post_func(std::int64_t layer, DecoderAttention which, Pass
   const DecoderLayer& this_layer = layer_at(*this, layer);
   if (which == DecoderAttention::kSelf) {
     return [&this_layer, &pass](const NodeBatch& nodes) {
-      return Columns{{"x", this_layer.finish_self_attention(nodes.data("x"), compute_averages(nodes), pass)}};
+      const at::Tensor x = nodes.data("x");
+      if (this_layer.ssru.is_on()) return Columns{{"x", this_layer.finish_ssru(x, nodes.data("cell"), pass)}};
+      return Columns{{"x", this_layer.finish_self_attention(x, compute_averages(nodes), pass)}};
     };
   }
   return finish(*this, this_layer, pass);

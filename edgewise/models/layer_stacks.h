@@ -91,7 +91,7 @@ struct Encoder : LayerStack<EncoderLayer> {
   NodeFunction post_func(std::int64_t layer, Pass& pass) const;
 };
 
-/// The two attentions of a decoder layer, in the order in which they run.
+/// The two attentions of a decoder layer, in the order in which they run. With an SSRU, kSelf stands for this.
 enum class DecoderAttention { kSelf, kCross };
 
 /// A stack of decoder layers, fused or as functions for update_graph, as in Encoder.
@@ -105,13 +105,13 @@ struct Decoder : LayerStack<DecoderLayer> {
                         const at::Tensor& encoded_SM, Pass& pass,
                         std::span<const std::int64_t> node_positions = {}) const;
 
-  /// Computes "q", "k" and "v" from "x". For kCross, apply kQuery to decoder nodes and kKeyValue to encoder nodes,
-  /// whose states are not normalised again.
+  /// Computes "q", "k" and "v" from "x", or "gate" and "cell" of an SSRU. For kCross, apply kQuery to decoder nodes and
+  /// kKeyValue to encoder nodes, whose states are not normalised again.
   NodeFunction pre_func(std::int64_t layer, AttentionFields fields = AttentionFields::kAll,
                         DecoderAttention which = DecoderAttention::kSelf) const;
   AttentionFunction attention_func(std::int64_t layer, DecoderAttention which, Pass& pass) const;
-  /// Computes the new "x" from "x", "wv" and "z". With kCross the function includes feed-forward and, after the last
-  /// layer, the final norm.
+  /// Computes the new "x" from "x", "wv" and "z", or "cell" of an SSRU. With kCross the function includes feed-forward
+  /// and, after the last layer, the final norm.
   NodeFunction post_func(std::int64_t layer, DecoderAttention which, Pass& pass) const;
 };
 

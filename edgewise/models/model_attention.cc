@@ -71,15 +71,15 @@ DenseAttention to_dense(const RecordedAttention& recorded, std::int64_t num_rows
 /// those of the decoder, each with self-attention before cross-attention.
 class RecordReader {
  public:
-  RecordReader(std::vector<RecordedAttention> recorded, std::int64_t inputs, std::int64_t outputs)
-      : recorded_(std::move(recorded)), inputs_(inputs), outputs_(outputs) {}
+  RecordReader(std::vector<RecordedAttention> recorded, std::int64_t inputs, std::int64_t outputs, bool has_ssru)
+      : recorded_(std::move(recorded)), inputs_(inputs), outputs_(outputs), has_ssru_(has_ssru) {}
 
   void read_encoder(ModelAttention& attention, const std::vector<std::int64_t>& active) {
     attention.encoder.push_back(read_self_attention(inputs_, active));
   }
 
   void read_decoder(ModelAttention& attention, const std::vector<std::int64_t>& active) {
-    attention.decoder.push_back(read_self_attention(outputs_, active));
+    if (!has_ssru_) attention.decoder.push_back(read_self_attention(outputs_, active));
     if (inputs_ > 0)
       attention.cross.push_back(to_dense(recorded_[next_++], outputs_, active, inputs_, all_nodes(inputs_)));
   }
@@ -95,6 +95,7 @@ class RecordReader {
   std::vector<RecordedAttention> recorded_;
   std::int64_t inputs_;
   std::int64_t outputs_;
+  bool has_ssru_;
   std::size_t next_ = 0;
 };
 
@@ -114,7 +115,8 @@ NodePonderSteps count_layers(const SequenceModel& model, const Batch& batch, con
 
 ModelAttention record_attention(const SequenceModel& model, const Batch& batch, const StopRequest* stop) {
   const NodePonderSteps steps = count_layers(model, batch, stop);
-  RecordReader reader(record(model, batch, stop), std::ssize(batch.input_tokens), std::ssize(batch.output_tokens));
+  RecordReader reader(record(model, batch, stop), std::ssize(batch.input_tokens), std::ssize(batch.output_tokens),
+                      model.options().has_ssru());
   ModelAttention attention;
   for (std::size_t step = 0; static_cast<std::int64_t>(step) < most_steps(steps.encoder); ++step) {
     throw_if_set(stop);

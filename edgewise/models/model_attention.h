@@ -22,7 +22,7 @@ struct DenseAttention {
 /// language model has those of the decoder alone.
 struct ModelAttention {
   std::vector<DenseAttention> encoder;  // self-attention of the encoder
-  std::vector<DenseAttention> decoder;  // self-attention of the decoder
+  std::vector<DenseAttention> decoder;  // self-attention of the decoder; empty with an SSRU
   std::vector<DenseAttention> cross;    // from encoder nodes to decoder nodes
 };
 

@@ -24,9 +24,18 @@ std::int64_t count_feed_forward(const TransformerOptions& options) {
 
 std::int64_t count_norm(const TransformerOptions& options) { return (options.has_norm_bias() ? 2 : 1) * options.size; }
 
+/// Counts by how much the first sublayer of a decoder layer has more parameters than self-attention.
+std::int64_t count_beyond_attention(const TransformerOptions& options) {
+  return options.has_ssru() ? options.size * (2 * options.size + 1) - count_attention(options) : 0;
+}
+
 /// Counts the parameters of one layer with `attentions` attentions, each after or before a norm.
 std::int64_t count_layer(const TransformerOptions& options, std::int64_t attentions) {
   return attentions * count_attention(options) + count_feed_forward(options) + (attentions + 1) * count_norm(options);
+}
+
+std::int64_t count_decoder_layer(const TransformerOptions& options) {
+  return count_layer(options, has_encoder(options.kind) ? 2 : 1) + count_beyond_attention(options);
 }
 
 /// Counts the parameters that one side of a Universal Transformer has beside its layer.
@@ -56,7 +65,9 @@ std::int64_t count_vocabulary_layers(const TransformerOptions& options) {
 /// keys, values and averages of attention. An encoder token's keys and values of cross-attention are not counted.
 double count_saved(const TransformerOptions& options, std::int64_t attentions) {
   const auto size = static_cast<double>(options.size);
-  const double self_attention = 3 * size + 2 * static_cast<double>(options.key_value_size());
+  // An SSRU has an input, gates, values, cells and a result, self-attention as many of its own.
+  const double self_attention =
+      attentions == 2 && options.has_ssru() ? 5 * size : 3 * size + 2 * static_cast<double>(options.key_value_size());
   const double cross_attention = 3 * size;
   const std::int64_t inner_tensors = options.feed_forward_gate ? 3 : 1;  // gate, inner values, their product
   const double feed_forward = size + static_cast<double>(inner_tensors * options.feed_forward);
@@ -82,7 +93,7 @@ struct Depths {
         decoder(
             static_cast<double>(count_steps(model, model.decoder_layers, decoder_adapts(model.universal.adaptive)))),
         encoder_self(has_edges(model.encoder_relation, "complete") ? encoder : 0),
-        decoder_self(has_edges(model.relation, "causal") ? decoder : 0) {}
+        decoder_self(has_edges(model.relation, "causal") && !model.has_ssru() ? decoder : 0) {}
 
   /// Counts the edges of all layers.
   double edges(const BatchTokens& batch) const {
@@ -145,7 +156,7 @@ double count_self_edges(const RelationPatterns& patterns, std::int64_t layers, c
 std::int64_t count_parameters(const TransformerOptions& options) {
   const std::int64_t sides = has_encoder(options.kind) ? 2 : 1;
   const std::int64_t encoder_layer = count_layer(options, 1);
-  const std::int64_t decoder_layer = count_layer(options, sides);
+  const std::int64_t decoder_layer = count_decoder_layer(options);
   const std::int64_t norms = options.final_norm ? sides * count_norm(options) : 0;
   const std::int64_t buckets = options.positions == PositionKind::kT5 ? options.t5_buckets * options.heads : 0;
   const std::int64_t positions = sides * (options.num_learned_positions() * options.size + buckets);
@@ -169,7 +180,7 @@ double training_memory(const TransformerOptions& model, const TrainOptions& trai
 double edge_memory(const TransformerOptions& model, const BatchTokens& batch) {
   if (model.score != ScoreKind::kAdditive) return 0;
   const double edges = std::max({has_edges(model.encoder_relation, "complete") ? batch.encoder_edges : 0,
-                                 batch.cross_edges, has_edges(model.relation, "causal") ? batch.decoder_edges : 0});
+                                 batch.cross_edges, Depths(model).decoder_self > 0 ? batch.decoder_edges : 0});
   return 3 * kFloatBytes * static_cast<double>(model.size) * edges;
 }
 
@@ -191,7 +202,8 @@ double training_flops(const TransformerOptions& options, const Batch& batch) {
   const double key_and_value = 2 * size * static_cast<double>(options.key_value_size());
   const double per_encoder_node = 2 * projection + key_and_value + feed_forward;
   // Cross-attention's keys and values count per input.
-  const double per_decoder_node = (2 + cross_attention) * projection + key_and_value + feed_forward;
+  const double mixer = options.has_ssru() ? 2 * projection : 2 * projection + key_and_value;
+  const double per_decoder_node = mixer + cross_attention * projection + feed_forward;
   const double output_projection = size * static_cast<double>(options.output_vocabulary);
 
   // Sums over all tokens of the weights that multiply a token, and over all edges of the layers that use an edge.
@@ -200,15 +212,17 @@ double training_flops(const TransformerOptions& options, const Batch& batch) {
   const double attention_edges =
       count_self_edges(options.encoder_patterns(), options.num_encoder_layers(), batch.graph.relation(kEncoderEncoder),
                        batch.input_lengths) +
-      count_self_edges(options.decoder_patterns(), options.decoder_layers, batch.graph.relation(kDecoderDecoder),
-                       batch.output_lengths) +
+      (options.has_ssru() ? 0
+                          : count_self_edges(options.decoder_patterns(), options.decoder_layers,
+                                             batch.graph.relation(kDecoderDecoder), batch.output_lengths)) +
       decoder_layers * static_cast<double>(batch.graph.relation(kEncoderDecoder).num_edges());
   return kFlopsPerWeight * weights + kFlopsPerComponent * attention_edges * size;
 }
 
 std::vector<PatternCost> pattern_costs(const TransformerOptions& options, std::int64_t length) {
   std::vector<PatternCost> costs;
-  if (options.encoder_patterns().is_default() && options.decoder_patterns().is_default()) return costs;
+  const bool has_decoder_pattern = !options.has_ssru() && !options.decoder_patterns().is_default();
+  if (options.encoder_patterns().is_default() && !has_decoder_pattern) return costs;
   const auto add_side = [&](const RelationPatterns& patterns, std::int64_t layers, std::int64_t weights) {
     for (std::int64_t layer = 0; layer < layers; ++layer) {
       const auto period = static_cast<std::int64_t>(patterns.size());
@@ -228,7 +242,7 @@ std::vector<PatternCost> pattern_costs(const TransformerOptions& options, std::i
     }
   };
   add_side(options.encoder_patterns(), options.num_encoder_layers(), count_layer(options, 1));
-  add_side(options.decoder_patterns(), options.decoder_layers, count_layer(options, has_encoder(options.kind) ? 2 : 1));
+  if (!options.has_ssru()) add_side(options.decoder_patterns(), options.decoder_layers, count_decoder_layer(options));
   return costs;
 }
 

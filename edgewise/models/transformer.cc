@@ -80,6 +80,7 @@ LayerRelations Transformer::encoder_relations(const Batch& batch) const {
 }
 
 LayerRelations Transformer::decoder_relations(const Batch& batch) const {
+  if (options_.has_ssru()) return LayerRelations(path_of(batch.graph.relation(kDecoderDecoder)));
   return {decoder_patterns_, batch.graph.relation(kDecoderDecoder), batch.output_lengths};
 }
 

@@ -120,7 +120,7 @@ class UniversalDecoderSteps : public UniversalSteps<DecoderLayer> {
                              const at::Tensor& average_AHV, Pass& pass) const override {
     const bool has_all_nodes = std::ssize(active) == encoder_decoder_->num_destinations();
     const Relation edges = has_all_nodes ? *encoder_decoder_ : select_rows(*encoder_decoder_, active);
-    return layer_->attend_encoder(edges, x_AM, average_AHV, encoder_key_value_, pass);
+    return layer_->attend_encoder(edges, x_AM, layer_->self_attention.get_o(average_AHV), encoder_key_value_, pass);
   }
 
   const Relation* encoder_decoder_;

@@ -63,7 +63,10 @@ EncoderLayer transformer_block(std::int64_t size, std::int64_t heads, RandomStre
 }
 
 DecoderLayer::DecoderLayer(const LayerOptions& options, RandomStream& random)
-    : self_attention(MultiHeadAttentionOptions::from_layer(options), random),
+    : self_attention(options.decoder_mixer == DecoderMixer::kAttention
+                         ? MultiHeadAttention(MultiHeadAttentionOptions::from_layer(options), random)
+                         : MultiHeadAttention()),
+      ssru(options.decoder_mixer == DecoderMixer::kSsru ? Ssru(options.size, random) : Ssru()),
       cross_attention(MultiHeadAttentionOptions::from_layer(options), random),
       feed_forward(options, random),
       self_sublayer(options),
@@ -77,6 +80,10 @@ Projections DecoderLayer::project_self_qkv(const at::Tensor& x_DM, AttentionFiel
 at::Tensor DecoderLayer::finish_self_attention(const at::Tensor& x_DM, const at::Tensor& average_DHV,
                                                Pass& pass) const {
   return self_sublayer.add_output(x_DM, self_attention.get_o(average_DHV), pass);
+}
+
+at::Tensor DecoderLayer::finish_ssru(const at::Tensor& x_DM, const at::Tensor& cell_DM, Pass& pass) const {
+  return self_sublayer.add_output(x_DM, cell_DM.relu(), pass);
 }
 
 Projections DecoderLayer::project_cross_qkv(const at::Tensor& x_NM, AttentionFields fields) const {
@@ -101,11 +108,14 @@ at::Tensor DecoderLayer::finish_layer(const at::Tensor& x_DM, const at::Tensor& 
   return apply_feed_forward(finish_cross_attention(x_DM, average_DHV, pass), Norm(), pass).x_TM;
 }
 
+at::Tensor DecoderLayer::mix(const SelfEdges& decoder_decoder, const at::Tensor& input_DM, Pass& pass) const {
+  if (ssru.is_on()) return ssru(decoder_decoder.relation, input_DM);
+  return self_attention.get_o(self_attention.average_self(decoder_decoder, input_DM, pass));
+}
+
 NodeState DecoderLayer::attend_encoder(const Relation& encoder_decoder, const at::Tensor& x_DM,
-                                       const at::Tensor& self_average_DHV, const Projections& encoder_kv,
-                                       Pass& pass) const {
-  const NodeState state =
-      self_sublayer.add_output(x_DM, self_attention.get_o(self_average_DHV), cross_sublayer.first_norm(), pass);
+                                       const at::Tensor& mixed_DM, const Projections& encoder_kv, Pass& pass) const {
+  const NodeState state = self_sublayer.add_output(x_DM, mixed_DM, cross_sublayer.first_norm(), pass);
   const at::Tensor query_DHK = cross_attention.get(state.input_TM, AttentionFields::kQuery).query;
   const at::Tensor cross_average_DHV =
       cross_attention.average(encoder_decoder, query_DHK, encoder_kv.key, encoder_kv.value, pass);
@@ -115,10 +125,9 @@ NodeState DecoderLayer::attend_encoder(const Relation& encoder_decoder, const at
 NodeState DecoderLayer::operator()(const SelfEdges& decoder_decoder, const Relation& encoder_decoder,
                                    const NodeState& state, const at::Tensor& encoded_SM, const Norm& next,
                                    Pass& pass) const {
-  const at::Tensor self_average_DHV = self_attention.average_self(decoder_decoder, state.input_TM, pass);
+  const at::Tensor mixed_DM = mix(decoder_decoder, state.input_TM, pass);
   const Projections encoder_kv = cross_attention.get(encoded_SM, AttentionFields::kKeyValue);
-  return apply_feed_forward(attend_encoder(encoder_decoder, state.x_TM, self_average_DHV, encoder_kv, pass), next,
-                            pass);
+  return apply_feed_forward(attend_encoder(encoder_decoder, state.x_TM, mixed_DM, encoder_kv, pass), next, pass);
 }
 
 at::Tensor DecoderLayer::operator()(const SelfEdges& decoder_decoder, const Relation& encoder_decoder,

@@ -6,6 +6,7 @@
 #include "edgewise/nn/attention.h"
 #include "edgewise/nn/linear.h"
 #include "edgewise/nn/module.h"
+#include "edgewise/nn/ssru.h"
 #include "edgewise/nn/sublayer.h"
 #include "edgewise/options/layer_options.h"
 
@@ -79,10 +80,11 @@ struct EncoderLayer {
 /// of 4 · size, no dropout.
 EncoderLayer transformer_block(std::int64_t size, std::int64_t heads, RandomStream& random);
 
-/// A decoder layer: self-attention, cross-attention to the encoder's output, and feed-forward, each within a Sublayer.
-/// As in EncoderLayer, each part before or after an attention average has its own function.
+/// A decoder layer: self-attention or an SSRU, cross-attention to the encoder's output, and feed-forward, each within a
+/// Sublayer. As in EncoderLayer, each part before or after an attention average has its own function.
 struct DecoderLayer {
-  MultiHeadAttention self_attention;
+  MultiHeadAttention self_attention;  // without parameters if the SSRU is on
+  Ssru ssru;
   MultiHeadAttention cross_attention;
   FeedForward feed_forward;
   Sublayer self_sublayer;
@@ -97,6 +99,9 @@ struct DecoderLayer {
   /// Finishes self-attention from its averages: output projection, dropout, residual connection, norm.
   at::Tensor finish_self_attention(const at::Tensor& x_DM, const at::Tensor& average_DHV, Pass& pass) const;
 
+  /// Finishes the SSRU from its cells, [D, M], likewise.
+  at::Tensor finish_ssru(const at::Tensor& x_DM, const at::Tensor& cell_DM, Pass& pass) const;
+
   /// Projects decoder nodes to queries of cross-attention, or encoder nodes to its keys and values. Only queries pass
   /// through a norm; the encoder's output is normalised already.
   Projections project_cross_qkv(const at::Tensor& x_NM, AttentionFields fields) const;
@@ -108,9 +113,12 @@ struct DecoderLayer {
   NodeState operator()(const SelfEdges& decoder_decoder, const Relation& encoder_decoder, const NodeState& state,
                        const at::Tensor& encoded_SM, const Norm& next, Pass& pass) const;
 
-  /// Finishes self-attention from its averages, and computes cross-attention; `encoder_kv` has the keys and values of
-  /// the encoder nodes. Returns the state before feed-forward, so that a caller can change feed-forward's input.
-  NodeState attend_encoder(const Relation& encoder_decoder, const at::Tensor& x_DM, const at::Tensor& self_average_DHV,
+  /// Returns the result of the first sublayer's function, self-attention or SSRU, for its input [D, M].
+  at::Tensor mix(const SelfEdges& decoder_decoder, const at::Tensor& input_DM, Pass& pass) const;
+  /// Adds the result of the first sublayer's function, and computes cross-attention; `encoder_kv` has the keys and
+  /// values of the encoder nodes. Returns the state before feed-forward, so that a caller can change feed-forward's
+  /// input.
+  NodeState attend_encoder(const Relation& encoder_decoder, const at::Tensor& x_DM, const at::Tensor& mixed_DM,
                            const Projections& encoder_kv, Pass& pass) const;
   NodeState finish_cross_attention(const at::Tensor& x_DM, const at::Tensor& cross_average_DHV, Pass& pass) const;
   NodeState apply_feed_forward(const NodeState& state, const Norm& next, Pass& pass) const;
@@ -121,8 +129,13 @@ struct DecoderLayer {
 
   template <typename Self, typename Visitor>
   static void list_parts(Self& self, Visitor&& part) {
-    part("self_attention_norm", self.self_sublayer.norm);
-    part("self_attention", self.self_attention);
+    if (self.ssru.is_on()) {
+      part("ssru_norm", self.self_sublayer.norm);
+      part("ssru", self.ssru);
+    } else {
+      part("self_attention_norm", self.self_sublayer.norm);
+      part("self_attention", self.self_attention);
+    }
     part("cross_attention_norm", self.cross_sublayer.norm);
     part("cross_attention", self.cross_attention);
     part("feed_forward_norm", self.feed_forward_sublayer.norm);

@@ -97,6 +97,7 @@ constexpr auto kTrainingRules = std::to_array<OptionRule<Experiment>>({
      },
      "model.positions other than none, alibi and t5, for which only edges count"},
     {"model.max_positions", has_learned_positions, "model.positions=learned"},
+    {"model.relation", [](const Experiment& e) { return !e.model.has_ssru(); }, "model.decoder_mixer=attention"},
     {"model.universal", is_universal, "model.kind=universal"},
     {"model.encoder_layers model.encoder_relation", has_encoder,
      "model.kind=transformer or universal; a language model has decoder_layers"},

@@ -59,6 +59,14 @@ enum class ScoreKind {
 
 inline constexpr auto enum_names(ScoreKind) { return names_in_order<ScoreKind>("dot", "additive"); }
 
+/// The first sublayer of a decoder layer, by which a token reads the tokens before it.
+enum class DecoderMixer {
+  kAttention,  // self-attention
+  kSsru,       // a simpler simple recurrent unit (Kim et al. 2019; nn/ssru.h), a recurrence along the output
+};
+
+inline constexpr auto enum_names(DecoderMixer) { return names_in_order<DecoderMixer>("attention", "ssru"); }
+
 /// How a model knows the positions of tokens. Position vectors are added to embeddings: those of a formula, which
 /// positions/position_formula.h defines, or the rows of a trained table (kLearned). Relative positions act in
 /// self-attention, and depend on differences of positions alone.
@@ -142,6 +150,7 @@ struct LayerOptions {
   std::int64_t heads = 8;
   std::int64_t key_value_heads = 0;
   std::int64_t feed_forward = 2048;
+  DecoderMixer decoder_mixer = DecoderMixer::kAttention;
   NormPlacement norm_placement = NormPlacement::kPre;
   NormKind norm = NormKind::kLayerNorm;
   double norm_epsilon = 1e-5;
@@ -172,6 +181,10 @@ struct LayerOptions {
           "heads of queries share a head of keys and values; 0: as many as heads",
           at_least(0).at_most(65536));
     field("feed_forward", self.feed_forward, "inner size of feed-forward layers", at_least(1).at_most(262144));
+    field(
+        "decoder_mixer", self.decoder_mixer,
+        "how a token of the decoder reads the tokens before it: attention, or ssru, a recurrence that keeps one vector "
+        "for each layer instead of keys and values of all tokens, which makes translating faster");
     field("norm_placement", self.norm_placement,
           "place of the norms: pre (before each sublayer) or post (after the residual sum)");
     field("norm", self.norm,

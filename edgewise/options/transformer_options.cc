@@ -68,6 +68,18 @@ void check_patterns(const TransformerOptions& options, const RelationPatterns& p
         option, quote(format_terms(patterns.of_layer(0))), is_decoder ? "causal" : "complete");
 }
 
+void check_decoder_mixer(const TransformerOptions& options, std::string_view caller, std::string_view prefix) {
+  if (!options.has_ssru()) return;
+  check(options.kind == ModelKind::kTransformer, "{}: {}decoder_mixer is ssru, needs {}kind=transformer", caller,
+        prefix, prefix);
+  check(has_position_vectors(options.positions) || options.positions == PositionKind::kNone,
+        "{}: {}positions is {}, needs position vectors or none with {}decoder_mixer=ssru", caller, prefix,
+        enum_name(options.positions), prefix);
+  check(parse_patterns(options.relation, Direction::kCausal, "relation").is_default(),
+        "{}: {}relation has patterns, needs causal with {}decoder_mixer=ssru, which reads only the token before",
+        caller, prefix, prefix);
+}
+
 void check_vocabularies(const TransformerOptions& options, std::string_view caller) {
   const auto check_size = [&](std::string_view name, std::int64_t value) {
     check(value >= 1 && value <= std::numeric_limits<std::int32_t>::max(),
@@ -114,6 +126,7 @@ void check_layer_options(const TransformerOptions& options, std::string_view cal
         "{}: {}size is {}, needs at least {} with {}positions={}", caller, prefix, options.size,
         smallest_position_size(options.positions), prefix, enum_name(options.positions));
   check_relative_positions(options, caller, prefix);
+  check_decoder_mixer(options, caller, prefix);
   check(options.kind != ModelKind::kUniversal || has_formula(options.positions),
         "{}: {}positions is {}, needs a formula with {}kind=universal, whose steps have position vectors too", caller,
         prefix, enum_name(options.positions), prefix);

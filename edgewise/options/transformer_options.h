@@ -145,8 +145,15 @@ struct TransformerOptions : LayerOptions {
   /// Returns the number of encoder layers, 0 for a language model.
   std::int64_t num_encoder_layers() const { return has_encoder(kind) ? encoder_layers : 0; }
 
-  /// Return the patterns of a side's self-attention. Throw Error for texts that are no patterns.
-  RelationPatterns decoder_patterns() const { return parse_patterns(relation, Direction::kCausal, "model.relation"); }
+  /// Returns whether the first sublayer of a decoder layer is an SSRU.
+  bool has_ssru() const { return decoder_mixer == DecoderMixer::kSsru; }
+
+  /// Return the patterns of a side's self-attention. Throw Error for texts that are no patterns. An SSRU has the
+  /// pattern `window 2`: the path along the output, and the token itself.
+  RelationPatterns decoder_patterns() const {
+    return has_ssru() ? RelationPatterns(Direction::kCausal, {{{.kind = TermKind::kWindow, .size = 2}}})
+                      : parse_patterns(relation, Direction::kCausal, "model.relation");
+  }
   RelationPatterns encoder_patterns() const {
     return parse_patterns(encoder_relation, Direction::kBoth, "model.encoder_relation");
   }

@@ -114,7 +114,7 @@ std::optional<AttentionMaps> cross_attention_maps(const TranslationModel& model,
   const Vocabularies& vocabularies = model.vocabularies;
   if (!fits_model(model, *vocabularies.input, input) || !fits_model(model, *vocabularies.output, output))
     return std::nullopt;
-  return attention_maps(model, encode_pair(model, input, output, kAlignWords))[kCrossMaps];
+  return attention_maps(model, encode_pair(model, input, output, kAlignWords)).back();
 }
 
 void add_error_rates(const TranslationModel& model, const AlignmentPairs& pairs, std::span<const MapIndex> maps,

@@ -62,8 +62,8 @@ void add_sentence_pair(const AttentionPictureOptions& options, const Translation
   page.input = pairs.all.inputs[pairs.drawn];
   page.output = pairs.all.outputs[pairs.drawn];
   page.maps = attention_maps(model, pairs.tokens);
-  page.aligned_kind = kCrossMaps;
-  page.alignment = align_words(model, pairs.all, pairs.drawn, page.maps[kCrossMaps], kPictureAttention);
+  page.aligned_kind = page.maps.size() - 1;
+  page.alignment = align_words(model, pairs.all, pairs.drawn, page.maps.back(), kPictureAttention);
 }
 
 /// Adds a text and the attention of a language model to the page.

@@ -136,8 +136,7 @@ std::string attention_section(const TranslationModel& model, const std::vector<s
                               const std::vector<TranslatedText>& outputs) {
   std::string figures;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const AttentionMaps maps =
-        attention_maps(model, encode_pair(model, inputs[i], outputs[i], kPictureReport))[kCrossMaps];
+    const AttentionMaps maps = attention_maps(model, encode_pair(model, inputs[i], outputs[i], kPictureReport)).back();
     HeatMap map = make_heat_map(maps, {.layer = maps.num_layers() - 1, .head = {}});
     map.title = printable_token(inputs[i], 40);
     figures += "<figure>" + svg_for_page(draw(map)) + "</figure>\n";

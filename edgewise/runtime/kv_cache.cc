@@ -86,7 +86,7 @@ std::int64_t count_sinks(const std::vector<RelationTerms>& relations) {
 template <typename T>
 KvCache<T>::KvCache(const KvCacheShape& shape)
     : cross_shape_{shape.cross_layers, 2 * shape.width},
-      node_pool_({shape.self_layers, 2 * shape.width + shape.extra_size}),
+      node_pool_({shape.self_layers, shape.self_size > 0 ? shape.self_size : 2 * shape.width}),
       relations_(shape.relations.empty() ? std::vector<RelationTerms>(1) : shape.relations),
       sinks_(count_sinks(relations_)),
       reach_(reach_of(relations_)),

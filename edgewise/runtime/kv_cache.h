@@ -16,8 +16,9 @@
 #include "edgewise/search/scorer.h"
 
 // Memory of a KV cache. A cache entry holds the key and the value of one token in one layer, [2, W], and possibly more
-// after them, where W is the size of a key. Entries lie in blocks, [layers, kTokens, entry size], so that the entries
-// of one layer are adjacent. Entries never move: an address identifies an entry. T is float or BFloat16.
+// after them, where W is the size of a key; or what another first sublayer than self-attention keeps of a token.
+// Entries lie in blocks, [layers, kTokens, entry size], so that the entries of one layer are adjacent. Entries never
+// move: an address identifies an entry. T is float or BFloat16.
 namespace edgewise {
 
 /// Type of cached keys and values for weights of type T. The cache of int8 weights is BFloat16: each step reads the
@@ -73,10 +74,10 @@ void check_encoder_inputs(std::span<const std::int64_t> slots, std::span<const T
 void check_slot_of_node(bool has_input, std::int64_t slot);
 
 struct KvCacheShape {
-  std::int64_t self_layers;     // layers with self-attention entries
-  std::int64_t cross_layers;    // layers with cross-attention entries
-  std::int64_t width;           // elements of a key, and of a value
-  std::int64_t extra_size = 0;  // elements that a model stores after the value, in self-attention entries only
+  std::int64_t self_layers;    // layers with self-attention entries
+  std::int64_t cross_layers;   // layers with cross-attention entries
+  std::int64_t width;          // elements of a key, and of a value
+  std::int64_t self_size = 0;  // elements of a self-attention entry; 0: those of a key and a value
   // The relations of self-attention: that of layer i has number i modulo their number. Empty: all ancestors.
   std::vector<RelationTerms> relations = {};
 };

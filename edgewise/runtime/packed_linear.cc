@@ -18,6 +18,20 @@ void set_norm(kernels::RowEpilogue<T>& epilogue, const NormParameters& norm) {
   epilogue.norm = norm.formula;
 }
 
+/// Returns the epilogue that adds values to `sum`, and writes the norm of the sums.
+template <typename T>
+kernels::RowEpilogue<T> make_sum_epilogue(std::int64_t rows, std::int64_t columns, float* sum,
+                                          const NormParameters& norm, bool norms_sum, const Activations<T>& out) {
+  kernels::RowEpilogue<T> epilogue = {.rows = rows,
+                                      .columns = columns,
+                                      .residual = sum,
+                                      .out = norms_sum ? sum : nullptr,
+                                      .rounded = out.values,
+                                      .rounded_scale = out.scales};
+  set_norm(epilogue, norm);
+  return epilogue;
+}
+
 }  // namespace
 
 template <typename T>
@@ -95,14 +109,8 @@ void PackedLinear<T>::gate(std::int64_t rows, const Activations<T>& x, GemmActiv
 template <typename T>
 void PackedLinear<T>::add_and_norm(std::int64_t rows, const Activations<T>& x, float* sum, const NormParameters& norm,
                                    bool norms_sum, const Activations<T>& out) const {
-  kernels::RowEpilogue<T> epilogue = {.rows = rows,
-                                      .columns = out_,
-                                      .residual = sum,
-                                      .out = norms_sum ? sum : nullptr,
-                                      .rounded = out.values,
-                                      .rounded_scale = out.scales};
-  set_norm(epilogue, norm);
-  kernels::multiply_with_epilogue(product(rows, x, GemmActivation::kNone), epilogue);
+  kernels::multiply_with_epilogue(product(rows, x, GemmActivation::kNone),
+                                  make_sum_epilogue(rows, out_, sum, norm, norms_sum, out));
 }
 
 template <typename T>
@@ -124,6 +132,14 @@ void norm_and_round(std::int64_t rows, std::int64_t columns, float* values, cons
   kernels::apply_epilogue(epilogue);
 }
 
+template <typename T>
+void add_and_norm(std::int64_t rows, std::int64_t columns, const float* values, float* sum, const NormParameters& norm,
+                  bool norms_sum, const Activations<T>& out) {
+  kernels::RowEpilogue<T> epilogue = make_sum_epilogue(rows, columns, sum, norm, norms_sum, out);
+  epilogue.values = values;
+  kernels::apply_epilogue(epilogue);
+}
+
 template class PackedLinear<float>;
 template class PackedLinear<BFloat16>;
 template class PackedLinear<std::int8_t>;
@@ -134,5 +150,12 @@ template void norm_and_round(std::int64_t, std::int64_t, float*, const NormParam
                              const Activations<BFloat16>&);
 template void norm_and_round(std::int64_t, std::int64_t, float*, const NormParameters&, bool,
                              const Activations<std::int8_t>&);
+
+template void add_and_norm(std::int64_t, std::int64_t, const float*, float*, const NormParameters&, bool,
+                           const Activations<float>&);
+template void add_and_norm(std::int64_t, std::int64_t, const float*, float*, const NormParameters&, bool,
+                           const Activations<BFloat16>&);
+template void add_and_norm(std::int64_t, std::int64_t, const float*, float*, const NormParameters&, bool,
+                           const Activations<std::int8_t>&);
 
 }  // namespace edgewise

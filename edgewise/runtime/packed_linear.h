@@ -131,4 +131,10 @@ template <typename T>
 void norm_and_round(std::int64_t rows, std::int64_t columns, float* values, const NormParameters& norm,
                     bool norms_values, const Activations<T>& out);
 
+/// Does so for norm(sum), where `sum` is first increased by `values`; both are [R, columns]. With `norms_sum`,
+/// norm(sum) also replaces `sum`.
+template <typename T>
+void add_and_norm(std::int64_t rows, std::int64_t columns, const float* values, float* sum, const NormParameters& norm,
+                  bool norms_sum, const Activations<T>& out);
+
 }  // namespace edgewise

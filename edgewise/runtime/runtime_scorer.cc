@@ -27,6 +27,7 @@ class RuntimeScorer : public Scorer {
         cache_({.self_layers = std::ssize(weights.decoder.layers),
                 .cross_layers = has_encoder(weights.options.kind) ? std::ssize(weights.decoder.layers) : 0,
                 .width = weights.heads.width(),
+                .self_size = weights.options.has_ssru() ? cell_size(weights.options) : 0,
                 .relations = weights.options.decoder_patterns().patterns()}),
         recorder_(recorded_heads, weights.heads, std::ssize(weights.decoder.layers)),
         encoder_patterns_(weights.options.encoder_patterns()) {}
@@ -56,6 +57,11 @@ class RuntimeScorer : public Scorer {
   // The tokens of beginnings of texts that are computed at a time: enough for fast products, few enough that their
   // states and projections, a few megabytes, stay in a cache.
   static constexpr std::size_t kBlockTokens = 256;
+
+  /// Returns the elements of a cell, which is float in each precision: it sums over all tokens, and takes no bandwidth.
+  static std::int64_t cell_size(const TransformerOptions& options) {
+    return options.size * static_cast<std::int64_t>(sizeof(float) / sizeof(CacheElement<T>));
+  }
 
   bool has_cross_attention() const { return has_encoder(weights_.options.kind); }
 
@@ -128,7 +134,8 @@ class RuntimeScorer : public Scorer {
     decoder_positions_.begin(cache_.positions());
     run_layers(rows_, weights_.decoder, [&](std::size_t i, const NormParameters& next) {
       if (!has_cross_attention()) return decoder_self_attend(i, next);
-      decoder_self_attend(i, rows_.pre_norm(weights_.decoder.layers[i].cross_attention.norm));
+      const NormParameters& cross_norm = rows_.pre_norm(weights_.decoder.layers[i].cross_attention.norm);
+      weights_.options.has_ssru() ? recur(i, cross_norm) : decoder_self_attend(i, cross_norm);
       cross_attend(i, next, recorded);
     });
   }
@@ -149,6 +156,23 @@ class RuntimeScorer : public Scorer {
     if (!ancestors.positions.empty()) arguments.source_positions = ancestors.positions.data();
     decoder_positions_.add_bias(arguments);
     rows_.attend(attention, arguments, next);
+  }
+
+  /// Runs an SSRU: the entry of a node is its cell, and the entries that it reads are its parent's, if any, and its
+  /// own.
+  void recur(std::size_t layer, const NormParameters& next) {
+    const std::int64_t offset = cache_.self_offset(static_cast<std::int64_t>(layer));
+    const AttendedEntries<CacheElement<T>>& path = cache_.ancestors(layer);
+    cells_before_.clear();
+    cells_.clear();
+    for (std::size_t row = 0; row < path.ranges.size(); ++row) {
+      const auto& [begin, count] = path.ranges[row];
+      const auto* parent = count > 1 ? path.entries[static_cast<std::size_t>(begin)] + offset : nullptr;
+      cells_before_.push_back(reinterpret_cast<const float*>(parent));
+      cells_.push_back(reinterpret_cast<float*>(cache_.rows()[row] + offset));
+    }
+    const LayerParameters<T>& parameters = weights_.decoder.layers[layer];
+    rows_.recur(parameters.ssru, parameters.self_attention.norm, cells_before_, cells_, next);
   }
 
   void cross_attend(std::size_t layer, const NormParameters& next, StepResult* recorded) {
@@ -179,6 +203,8 @@ class RuntimeScorer : public Scorer {
   CrossAttentionRecorder recorder_;
   EncoderBatch batch_;
   RelationPatterns encoder_patterns_;
+  std::vector<const float*> cells_before_;  // the cells before the rows, and those of the rows, in a layer's SSRU
+  std::vector<float*> cells_;
   AttendedEntries<float> selected_;  // sources in the current layer of the encoder, if it has a pattern
 };
 

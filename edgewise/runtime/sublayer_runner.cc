@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "edgewise/kernels/recurrence/ssru.h"
 #include "edgewise/runtime/packed_linear.h"
 
 namespace edgewise {
@@ -65,15 +66,14 @@ Activations<T> SublayerRunner<T>::convert(float* values, std::int64_t columns) {
   }
 }
 
+/// `add(norm, norms_sum)` adds the result of a sublayer's function to the states, and sets the input to the norm of the
+/// sums; with `norms_sum`, the states, too.
 template <typename T>
-void SublayerRunner<T>::add_residual(const PackedLinear<T>& linear, const Activations<T>& x, const NormParameters& own,
-                                     const NormParameters& next) {
-  if (options_.norm_placement == NormPlacement::kPre) {
-    linear.add_and_norm(rows_, x, state_, next, /*norms_sum=*/false, input_);
-  } else {
-    linear.add_and_norm(rows_, x, state_, own, /*norms_sum=*/true, input_);
-    if (!next.gain.empty()) prepare_input(next);
-  }
+template <class Add>
+void SublayerRunner<T>::add_residual(const NormParameters& own, const NormParameters& next, Add add) {
+  const bool is_post = options_.norm_placement == NormPlacement::kPost;
+  add(is_post ? own : next, is_post);
+  if (is_post && !next.gain.empty()) prepare_input(next);
 }
 
 template <typename T>
@@ -90,7 +90,30 @@ void SublayerRunner<T>::attend(const AttentionParameters<T>& parameters, kernels
   if (options_.clamp) p.clamp = static_cast<float>(*options_.clamp);
   if (!parameters.score_vector.empty()) p.score_vector = parameters.score_vector.data();
   kernels::node_attention(p);
-  add_residual(parameters.output, convert(p.out, heads_.query_width()), parameters.norm, next);
+  const Activations<T> averages = convert(p.out, heads_.query_width());
+  add_residual(parameters.norm, next, [&](const NormParameters& norm, bool norms_sum) {
+    parameters.output.add_and_norm(rows_, averages, state_, norm, norms_sum, input_);
+  });
+}
+
+template <typename T>
+void SublayerRunner<T>::recur(const PackedLinear<T>& linear, const NormParameters& own,
+                              std::span<const float* const> before, std::span<float* const> cells,
+                              const NormParameters& next) {
+  const std::int64_t size = options_.size;
+  const float* projected = project(linear);
+  float* out = attended_buffer_.allocate(rows_, size);
+  kernels::ssru(kernels::SsruRows<float>{.rows = rows_,
+                                         .columns = size,
+                                         .stride = 2 * size,
+                                         .forget = projected,
+                                         .input = projected + size,
+                                         .before = before.data(),
+                                         .state = cells.data(),
+                                         .out = out});
+  add_residual(own, next, [&](const NormParameters& norm, bool norms_sum) {
+    add_and_norm(rows_, size, out, state_, norm, norms_sum, input_);
+  });
 }
 
 template <typename T>
@@ -102,7 +125,9 @@ void SublayerRunner<T>::feed_forward(const FeedForwardParameters<T>& parameters,
   } else {
     parameters.inner.activate(rows_, input_, activation, inner);
   }
-  add_residual(parameters.outer, inner, parameters.norm, next);
+  add_residual(parameters.norm, next, [&](const NormParameters& norm, bool norms_sum) {
+    parameters.outer.add_and_norm(rows_, inner, state_, norm, norms_sum, input_);
+  });
 }
 
 template class SublayerRunner<float>;

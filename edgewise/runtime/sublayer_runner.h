@@ -52,12 +52,18 @@ class SublayerRunner {
   template <typename E>
   void attend(const AttentionParameters<T>& parameters, kernels::NodeAttention<E> p, const NormParameters& next);
 
+  /// Adds the result of an SSRU with the weights `linear` and the norm `own` (nn/ssru.h) to the states, and norms the
+  /// sum in a post-norm model. Row r has the cell cells[r], [M], which the function writes, and the cell before it
+  /// before[r], null for zeros, which may be that of an earlier row. `next` is as in attend.
+  void recur(const PackedLinear<T>& linear, const NormParameters& own, std::span<const float* const> before,
+             std::span<float* const> cells, const NormParameters& next);
+
   /// Adds feed_forward(input) to the states, and norms the sum in a post-norm model. `next` is as in attend.
   void feed_forward(const FeedForwardParameters<T>& parameters, const NormParameters& next);
 
  private:
-  void add_residual(const PackedLinear<T>& linear, const Activations<T>& x, const NormParameters& own,
-                    const NormParameters& next);
+  template <class Add>
+  void add_residual(const NormParameters& own, const NormParameters& next, Add add);
   Activations<T> convert(float* values, std::int64_t columns);
 
   const TransformerOptions& options_;

@@ -28,7 +28,7 @@ class UniversalRuntimeScorer : public Scorer {
         cache_({.self_layers = weights.options.decoder_layers,
                 .cross_layers = 1,
                 .width = width_,
-                .extra_size = filter_input_size_}),
+                .self_size = 2 * width_ + filter_input_size_}),
         encoder_(weights, weights.encoder, weights.options.encoder_layers, /*step_offset=*/0),
         decoder_(weights, weights.decoder, weights.options.decoder_layers, cache_.self_offset(1)),
         recorder_(recorded_heads, weights.heads, 1) {}

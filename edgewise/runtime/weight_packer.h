@@ -78,14 +78,19 @@ class WeightPacker {
     }
     for (std::int64_t i = 0; i < num_layers(options_.num_encoder_layers()); ++i) {
       const std::string layer = layer_prefix("encoder", i);
-      weights.encoder.layers.push_back({read_self_attention(layer), {}, read_feed_forward(layer)});
+      weights.encoder.layers.push_back({read_self_attention(layer), {}, read_feed_forward(layer), {}});
     }
     for (std::int64_t i = 0; i < num_layers(options_.decoder_layers); ++i) {
       const std::string layer = layer_prefix("decoder", i);
-      weights.decoder.layers.push_back(
-          {read_self_attention(layer),
-           has_encoder(options_.kind) ? read_cross_attention(layer) : AttentionParameters<T>(),
-           read_feed_forward(layer)});
+      LayerParameters<T>& parameters = weights.decoder.layers.emplace_back();
+      if (options_.has_ssru()) {
+        parameters.ssru = read_ssru(layer + "ssru");
+        parameters.self_attention.norm = read_norm(layer + "ssru_norm");
+      } else {
+        parameters.self_attention = read_self_attention(layer);
+      }
+      if (has_encoder(options_.kind)) parameters.cross_attention = read_cross_attention(layer);
+      parameters.feed_forward = read_feed_forward(layer);
     }
     if (options_.positions == PositionKind::kT5) {
       const auto read_bias = [&](const char* name) {
@@ -219,6 +224,15 @@ class WeightPacker {
     return {read_linear(inner, options_.size, options_.feed_forward),
             read_linear({layer + "feed_forward.outer"}, options_.feed_forward, options_.size),
             read_norm(layer + "feed_forward_norm")};
+  }
+
+  // Only the forget gates have biases.
+  Linear read_ssru(const std::string& name) {
+    WeightMatrix weight = reader_.read_matrix(name + ".forget.weight", options_.size, options_.size);
+    weight.append(reader_.read_matrix(name + ".input.weight", options_.size, options_.size));
+    std::vector<float> bias = reader_.read(name + ".forget.bias", {options_.size});
+    bias.resize(static_cast<std::size_t>(2 * options_.size));
+    return store_.linear(weight.all_rows(), std::move(bias));
   }
 
   typename Weights<T>::Table read_positions(const std::string& name) {

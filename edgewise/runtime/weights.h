@@ -68,9 +68,10 @@ struct FeedForwardParameters {
 
 template <typename T>
 struct LayerParameters {
-  AttentionParameters<T> self_attention;
+  AttentionParameters<T> self_attention;   // with an SSRU its norm alone
   AttentionParameters<T> cross_attention;  // decoder only; empty in a language model
   FeedForwardParameters<T> feed_forward;
+  LinearOf<T> ssru;  // M to 2 M, the forget gates and then the inputs; empty without an SSRU
 };
 
 /// The depthwise filter of a separable convolution; nn/linear.h has the formula. A filter without

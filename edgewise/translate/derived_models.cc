@@ -109,7 +109,7 @@ std::map<std::string, std::string> describe(const ModelFiles& model) {
 bool is_large_matrix(const TensorInfo& tensor) {
   const std::string_view name = tensor.name;
   if (tensor.shape.size() != 2 || !name.ends_with(".weight")) return false;
-  for (const std::string_view part : {"embedding.", "generator.", "_attention.", "feed_forward."}) {
+  for (const std::string_view part : {"embedding.", "generator.", "_attention.", "ssru.", "feed_forward."}) {
     if (name.find(part) != std::string_view::npos) return true;
   }
   return false;

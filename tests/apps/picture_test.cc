@@ -148,7 +148,7 @@ TEST_F(PictureProgram, CountsErrorsOfAlignmentsOnlyForPairsThatHaveTheStep) {
   pairs.gold.resize(pairs.inputs.size(), parse_gold_alignment("0-0", 0, "gold"));
   std::vector<AttentionMaps> cross;
   for (std::size_t i = 0; i < pairs.inputs.size(); ++i) {
-    cross.push_back(attention_maps(model, encode_pair(model, pairs.inputs[i], pairs.outputs[i], "test"))[kCrossMaps]);
+    cross.push_back(attention_maps(model, encode_pair(model, pairs.inputs[i], pairs.outputs[i], "test")).back());
   }
   const auto [fewest, most] = std::ranges::minmax_element(cross, {}, &AttentionMaps::num_layers);
   ASSERT_LT(fewest->num_layers(), most->num_layers());

@@ -135,6 +135,7 @@ const std::vector<OptionRow>& option_rows() {
       {"model.heads", "4", letters},
       {"model.key_value_heads", "1", letters},
       {"model.feed_forward", "6", letters},
+      {"model.decoder_mixer", "ssru", letters},
       {"model.norm_placement", "post", letters},
       {"model.norm", "std_norm", letters},
       {"model.norm_epsilon", "0.1", letters},

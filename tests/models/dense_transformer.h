@@ -38,7 +38,8 @@ class DenseTransformer {
     at::Tensor x = embed("output_embedding", tokens_BT);
     for (std::int64_t i = 0; i < options_.decoder_layers; ++i) {
       const std::string layer = "decoder.layers." + std::to_string(i) + ".";
-      x = add_attention(layer + "self_attention", x, x, mask_BTT, /*is_cross=*/false);
+      x = options_.has_ssru() ? add_ssru(layer + "ssru", x)
+                              : add_attention(layer + "self_attention", x, x, mask_BTT, /*is_cross=*/false);
       x = add_attention(layer + "cross_attention", x, encoded_BNM, input_mask, /*is_cross=*/true);
       x = add_feed_forward(layer + "feed_forward", x);
     }
@@ -46,6 +47,21 @@ class DenseTransformer {
   }
 
  private:
+  at::Tensor add_ssru(const std::string& name, const at::Tensor& x_BTM) const {
+    const bool is_pre = options_.norm_placement == NormPlacement::kPre;
+    const at::Tensor read_BTM = is_pre ? norm(name + "_norm", x_BTM) : x_BTM;
+    const at::Tensor gate_BTM = 1 / (1 + (-linear(name + ".forget", read_BTM)).exp());
+    const at::Tensor value_BTM = linear(name + ".input", read_BTM);
+    at::Tensor cell_BM = at::zeros_like(x_BTM.select(1, 0));
+    at::Tensor sum_BTM = x_BTM.clone();
+    for (std::int64_t t = 0; t < x_BTM.size(1); ++t) {
+      const at::Tensor gate_BM = gate_BTM.select(1, t);
+      cell_BM = gate_BM * cell_BM + (1 - gate_BM) * value_BTM.select(1, t);
+      sum_BTM.select(1, t).add_(cell_BM.clamp_min(0));
+    }
+    return is_pre ? sum_BTM : norm(name + "_norm", sum_BTM);
+  }
+
   at::Tensor linear(const std::string& name, const at::Tensor& x) const {
     const at::Tensor product = at::matmul(x, parameter_.at(name + ".weight").t());
     const auto bias = parameter_.find(name + ".bias");

@@ -39,6 +39,11 @@ void for_each_choice(const Visit& visit) {
             options.positions =
                 is_on && options.kind != ModelKind::kUniversal ? PositionKind::kLearned : PositionKind::kSinusoidal;
             visit(options);
+            if (options.kind == ModelKind::kTransformer) {
+              options.decoder_mixer = DecoderMixer::kSsru;
+              visit(options);
+              options.decoder_mixer = DecoderMixer::kAttention;
+            }
             if (options.kind == ModelKind::kUniversal || options.score == ScoreKind::kAdditive) continue;
             options.positions = PositionKind::kT5;
             visit(options);

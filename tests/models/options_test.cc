@@ -76,6 +76,13 @@ TEST(TransformerOptions, AreRejectedByErrorsThatNameTheOptionAndItsRange) {
             "Transformer: key_value_heads is 3, needs a divisor of heads 2, or 0 for as many");
   EXPECT_EQ(error_with([](auto& o) { o.key_value_heads = 1, o.score = ScoreKind::kAdditive; }),
             "Transformer: key_value_heads is 1, needs score=dot");
+  EXPECT_EQ(error_with([](auto& o) { o.kind = ModelKind::kUniversal, o.decoder_mixer = DecoderMixer::kSsru; }),
+            "Transformer: decoder_mixer is ssru, needs kind=transformer");
+  EXPECT_EQ(error_with([](auto& o) { o.positions = PositionKind::kAlibi, o.decoder_mixer = DecoderMixer::kSsru; }),
+            "Transformer: positions is alibi, needs position vectors or none with decoder_mixer=ssru");
+  EXPECT_EQ(
+      error_with([](auto& o) { o.relation = {{"window 3"}}, o.decoder_mixer = DecoderMixer::kSsru; }),
+      "Transformer: relation has patterns, needs causal with decoder_mixer=ssru, which reads only the token before");
   const auto relative = [](PositionKind kind) {
     return [kind](auto& o) { o.kind = ModelKind::kUniversal, o.positions = kind; };
   };

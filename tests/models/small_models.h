@@ -67,6 +67,10 @@ inline std::vector<std::pair<std::string, TransformerOptions>> options_without_p
   add("grouped heads, T5", [](auto& o) {
     o.heads = 2, o.key_value_heads = 1, o.positions = PositionKind::kT5, o.t5_buckets = 8, o.t5_distance = 5;
   });
+  add("SSRU", [](auto& o) { o.decoder_mixer = DecoderMixer::kSsru; });
+  add("SSRU, norms after", [](auto& o) {
+    o.decoder_mixer = DecoderMixer::kSsru, o.norm_placement = NormPlacement::kPost, o.final_norm = false, o.size = 20;
+  });
   add("norm without bias", [](auto& o) { o.norm_bias = false; });
   return all;
 }

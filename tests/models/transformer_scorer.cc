@@ -58,8 +58,8 @@ Relation TransformerScorer::select_ancestors(const DecodingSlots::NewNodes& node
   return Relation::from_rows(all.num_sources, all.num_destinations, append_permitted);
 }
 
-at::Tensor TransformerScorer::run_layer(std::size_t layer, const DecodingSlots::NewNodes& nodes, const at::Tensor& x,
-                                        Pass& pass, std::vector<float>* attention) {
+at::Tensor TransformerScorer::run_self_attention(std::size_t layer, const DecodingSlots::NewNodes& nodes,
+                                                 const at::Tensor& x, Pass& pass) {
   const DecoderLayer& parameters = model_->decoder().layers[layer];
   LayerCache& cache = layers_[layer];
   const Relation ancestors = select_ancestors(nodes, layer);
@@ -71,7 +71,34 @@ at::Tensor TransformerScorer::run_layer(std::size_t layer, const DecodingSlots::
   const std::int64_t num_nodes = slots_.num_nodes();
   const at::Tensor self_average = parameters.self_attention.average(ancestors, self.query, cache.key.first(num_nodes),
                                                                     cache.value.first(num_nodes), pass, positions.bias);
-  const at::Tensor y = parameters.finish_self_attention(x, self_average, pass);
+  return parameters.finish_self_attention(x, self_average, pass);
+}
+
+at::Tensor TransformerScorer::run_ssru(std::size_t layer, const DecodingSlots::NewNodes& nodes, const at::Tensor& x,
+                                       Pass& pass) {
+  const DecoderLayer& parameters = model_->decoder().layers[layer];
+  RowBuffer& cells = layers_[layer].cell;
+  const Columns columns = parameters.ssru.project(parameters.self_sublayer.prepare_input(x));
+  const RelationView all = nodes.ancestors.view();
+  for (std::size_t i = 0; i < nodes.numbers.size(); ++i) {
+    const auto row = static_cast<std::int64_t>(i);
+    at::Tensor cell = columns.at("cell")[row];
+    if (nodes.positions[i] > 0) {
+      const NodeIndex parent = all.source(row, all.row_begin[row + 1] - 2);  // the last ancestor is the node itself
+      cell = cell + columns.at("gate")[row] * cells.first(parent + 1)[parent];
+    }
+    cells.write(std::span(&nodes.numbers[i], 1), cell.unsqueeze(0));
+  }
+  const at::Tensor numbers = at::tensor(at::ArrayRef<NodeIndex>(nodes.numbers), at::kLong);
+  return parameters.finish_ssru(x, cells.first(slots_.num_nodes()).index_select(0, numbers), pass);
+}
+
+at::Tensor TransformerScorer::run_layer(std::size_t layer, const DecodingSlots::NewNodes& nodes, const at::Tensor& x,
+                                        Pass& pass, std::vector<float>* attention) {
+  const DecoderLayer& parameters = model_->decoder().layers[layer];
+  LayerCache& cache = layers_[layer];
+  const bool has_ssru = parameters.ssru.is_on();
+  const at::Tensor y = has_ssru ? run_ssru(layer, nodes, x, pass) : run_self_attention(layer, nodes, x, pass);
 
   const at::Tensor query = parameters.project_cross_qkv(y, AttentionFields::kQuery).query;
   const at::Tensor cross_key = cache.cross_key.first(slots_.num_inputs());

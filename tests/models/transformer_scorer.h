@@ -34,12 +34,17 @@ class TransformerScorer : public Scorer {
     RowBuffer cross_value;  // [input rows, heads, head size]
     RowBuffer key;          // [tree nodes, heads, head size]
     RowBuffer value;        // [tree nodes, heads, head size]
+    RowBuffer cell;         // [tree nodes, size], of an SSRU
   };
   /// Returns what self-attention of new nodes reads of their positions and those of the ancestors it attends to.
   SelfPositions read_positions(const DecodingSlots::NewNodes& nodes, const Relation& ancestors,
                                const at::TensorOptions& options);
   /// Returns the ancestors of the new nodes that the layer's pattern permits.
   Relation select_ancestors(const DecodingSlots::NewNodes& nodes, std::size_t layer) const;
+  /// Runs self-attention or an SSRU of a layer for the states `x` of new nodes.
+  at::Tensor run_self_attention(std::size_t layer, const DecodingSlots::NewNodes& nodes, const at::Tensor& x,
+                                Pass& pass);
+  at::Tensor run_ssru(std::size_t layer, const DecodingSlots::NewNodes& nodes, const at::Tensor& x, Pass& pass);
   at::Tensor run_layer(std::size_t layer, const DecodingSlots::NewNodes& nodes, const at::Tensor& x, Pass& pass,
                        std::vector<float>* attention);
 

@@ -44,7 +44,8 @@ class UniversalScorer::CachedLayer : public AdaptiveLayer {
     if (attention_ != nullptr) {
       record_attention(active, cross_edges, layer_->finish_self_attention(x_AM, average_AHV, pass));
     }
-    NodeState attended = layer_->attend_encoder(cross_edges, x_AM, average_AHV, cross_key_value_, pass);
+    NodeState attended =
+        layer_->attend_encoder(cross_edges, x_AM, layer_->self_attention.get_o(average_AHV), cross_key_value_, pass);
     if (convolution_->is_on()) attended.input_TM = convolve(active, attended.input_TM, cache.input);
     return layer_->apply_feed_forward(attended, Norm(), pass).x_TM;
   }

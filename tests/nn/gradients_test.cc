@@ -240,13 +240,18 @@ TEST(EncoderLayerGradients, MatchFiniteDifferences) {
 
 TEST(DecoderLayerGradients, MatchFiniteDifferences) {
   RandomStream random(1);
-  for (const NormPlacement placement : {NormPlacement::kPre, NormPlacement::kPost}) {
-    for (const double dropout : {0.0, 0.2}) {
-      expect_layer_gradients_match(DecoderLayer(small_layer(placement, dropout), random),
-                                   {random_tensor({5, 6}, 2), random_tensor({4, 6}, 3)},
-                                   [](const DecoderLayer& layer, const Tensors& x, Pass& pass) {
-                                     return layer(causal(5), sparse(), x[0], x[1], pass);
-                                   });
+  for (const DecoderMixer mixer : all_of<DecoderMixer>()) {
+    const Relation self = mixer == DecoderMixer::kAttention ? causal(5) : window(5, {.before = 1, .after = 0});
+    for (const NormPlacement placement : {NormPlacement::kPre, NormPlacement::kPost}) {
+      for (const double dropout : {0.0, 0.2}) {
+        LayerOptions options = small_layer(placement, dropout);
+        options.decoder_mixer = mixer;
+        expect_layer_gradients_match(DecoderLayer(options, random),
+                                     {random_tensor({5, 6}, 2), random_tensor({4, 6}, 3)},
+                                     [&](const DecoderLayer& layer, const Tensors& x, Pass& pass) {
+                                       return layer(self, sparse(), x[0], x[1], pass);
+                                     });
+      }
     }
   }
 }

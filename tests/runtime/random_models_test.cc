@@ -35,13 +35,14 @@ UniversalOptions arbitrary_universal_options() {
   return options;
 }
 
+bool is_relative(PositionKind positions) { return positions == PositionKind::kRotary || has_score_bias(positions); }
+
 /// Draws positions that fit to the other options.
 PositionKind arbitrary_positions(const TransformerOptions& options) {
   return *rc::gen::suchThat(rc::gen::elementOf(all_of<PositionKind>()), [&](PositionKind positions) {
-    const bool is_relative = positions == PositionKind::kRotary || has_score_bias(positions);
     return options.size >= smallest_position_size(positions) &&
            (options.kind == ModelKind::kTransformer || has_formula(positions)) &&
-           (!is_relative || options.score == ScoreKind::kDot) &&
+           (!is_relative(positions) || options.score == ScoreKind::kDot) &&
            (positions != PositionKind::kRotary || options.size / options.heads % 2 == 0);
   });
 }
@@ -102,8 +103,12 @@ TransformerOptions arbitrary_model_options(ModelKind kind) {
   options.output_vocabulary = arbitrary_vocabulary();
   options.input_vocabulary = options.tying == Tying::kAll ? options.output_vocabulary : arbitrary_vocabulary();
   options.universal = arbitrary_universal_options();
-  if (kind == ModelKind::kTransformer) {
+  if (kind == ModelKind::kTransformer && !is_relative(options.positions))
+    options.decoder_mixer = any_of<DecoderMixer>();
+  if (kind == ModelKind::kTransformer && options.decoder_mixer == DecoderMixer::kAttention) {
     options.relation = arbitrary_patterns(options.decoder_layers);
+  }
+  if (kind == ModelKind::kTransformer) {
     options.encoder_relation = arbitrary_patterns(options.encoder_layers);
   }
   return options;

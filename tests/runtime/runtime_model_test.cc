@@ -94,8 +94,11 @@ TEST_P(InEachPrecision, ComputesASentenceToTheSameBitsInAnyBatchOnAnyNumberOfThr
     const ForcedInstructionSet forced(set);
     expect_same_bits_in_any_batch(runtime_of(model, GetParam()));
   }
-  options.relation = {{"window 2", "sinks 1"}, {"random 2"}};
   options.encoder_relation = {{"window 3", "global every 8"}};
+  options.decoder_mixer = DecoderMixer::kSsru;
+  expect_same_bits_in_any_batch(runtime_of(Transformer(options, 3), GetParam()));
+  options.decoder_mixer = DecoderMixer::kAttention;
+  options.relation = {{"window 2", "sinks 1"}, {"random 2"}};
   expect_same_bits_in_any_batch(runtime_of(Transformer(options, 3), GetParam()));
 }
 
