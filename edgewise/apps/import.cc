@@ -40,8 +40,8 @@ void add_import(CLI::App& program) {
   auto command = std::make_shared<ImportCommand>();
   CLI::App* importer = program.add_subcommand("import", "Convert a model of another system into a model directory");
   add_path(*importer, "source", command->source,
-           "directory of a translation model of Hugging Face's transformers, Marian or CTranslate2, or of a language "
-           "model of transformers: GPT-2, Llama, Mistral or Qwen 2")
+           "directory of a translation model of Hugging Face's transformers, Marian, Firefox or CTranslate2, or of a "
+           "language model of transformers: GPT-2, Llama, Mistral or Qwen 2")
       ->required();
   add_path(*importer, "--out", command->destination, "the model directory to write")->required();
   add_overwrite_option(*importer, command->overwrite);

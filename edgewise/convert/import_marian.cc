@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <iterator>
+#include <map>
 #include <utility>
 
 #include "edgewise/base/config/range.h"
 #include "edgewise/base/error.h"
+#include "edgewise/base/files/files.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/convert/imported_model.h"
+#include "edgewise/convert/marian_binary.h"
 #include "edgewise/convert/marian_config.h"
 #include "edgewise/convert/npz.h"
 #include "edgewise/convert/system_layouts.h"
@@ -45,8 +49,34 @@ bool has_common_tokens(const MarianDecoder& decoder, const TransformerOptions& o
   return decoder.vocabularies[0] == decoder.vocabularies[1] && options.input_vocabulary == options.output_vocabulary;
 }
 
+/// Makes the list of the pieces of a SentencePiece model, whose numbers are those of Marian's tokens. Their names in a
+/// text are text, as for Marian.
+TokenListBuilder piece_list(const PieceCodec& pieces, std::int64_t size, const MarianTokenRules& rules,
+                            const std::string& where) {
+  std::vector<std::string> tokens;
+  for (const Piece& piece : pieces.pieces()) tokens.push_back(piece.text);
+  check(std::ssize(tokens) + 1 == size, "{} has {} pieces, needs the {} tokens of the model", where, tokens.size(),
+        size - 1);
+  TokenListBuilder builder = marian_token_list(std::move(tokens), rules, where);
+  builder.hide_names();
+  return builder;
+}
+
+/// Makes the vocabularies of a student, which are SentencePiece models.
+Vocabularies read_student_vocabularies(const MarianDecoder& decoder, const TransformerOptions& options,
+                                       std::string_view caller) {
+  const MarianPieces pieces = read_side_pieces(decoder.vocabularies[0], decoder.vocabularies[1], caller);
+  const auto list = [&](const PieceCodec& side, std::size_t i, std::int64_t size) {
+    return piece_list(side, size, decoder.token_rules, fmt::format("{}: {}", caller, decoder.vocabularies[i].string()));
+  };
+  TokenListBuilder input = list(*pieces.input, 0, options.input_vocabulary);
+  if (has_common_tokens(decoder, options)) return make_marian_vocabularies(pieces, std::move(input), std::nullopt);
+  return make_marian_vocabularies(pieces, std::move(input), list(*pieces.output, 1, options.output_vocabulary));
+}
+
 Vocabularies read_marian_vocabularies(const fs::path& directory, const MarianDecoder& decoder,
                                       const TransformerOptions& options, std::string_view caller) {
+  if (decoder.vocabularies[0].extension() == ".spm") return read_student_vocabularies(decoder, options, caller);
   const MarianTokenRules& rules = decoder.token_rules;
   TokenListBuilder input = read_marian_tokens(decoder.vocabularies[0], options.input_vocabulary, rules, caller);
   std::optional<TokenListBuilder> output;
@@ -54,6 +84,70 @@ Vocabularies read_marian_vocabularies(const fs::path& directory, const MarianDec
     output = read_marian_tokens(decoder.vocabularies[1], options.output_vocabulary, rules, caller);
   }
   return make_marian_vocabularies(directory, std::move(input), std::move(output), caller);
+}
+
+constexpr std::string_view kScaleEnding = ".scale";
+
+bool is_embedding_table(std::string_view name) {
+  return name == "Wemb" || name == "encoder_Wemb" || name == "decoder_Wemb";
+}
+
+/// Gives each matrix of I8 that has a multiplier of its inputs, the array NAME_QuantMultA, this multiplier as
+/// base/files/stored_parameters.h describes it. With a shortlist, Marian calls the output projection `none`.
+void add_input_multipliers(StoredTensors& arrays, const TransformerOptions& options, const std::string& where) {
+  constexpr std::string_view kSuffix = "_QuantMultA";
+  const std::string table = options.tying == Tying::kAll ? "Wemb" : "decoder_Wemb";
+  const TensorInfo* matrix = arrays.find(table);
+  if (matrix != nullptr && matrix->dtype == DType::kI8) {
+    TensorInfo* of_table = arrays.find(table + std::string(kSuffix));
+    TensorInfo* of_none = arrays.find("none" + std::string(kSuffix));
+    if (of_none != nullptr && of_table != nullptr) {
+      std::erase_if(arrays.tensors,
+                    [&](const TensorInfo& array) { return array.name == table + std::string(kSuffix); });
+      of_none = arrays.find("none" + std::string(kSuffix));
+    }
+    if (of_none != nullptr) of_none->name = table + std::string(kSuffix);
+  }
+  for (TensorInfo& array : arrays.tensors) {
+    if (!array.name.ends_with(kSuffix)) continue;
+    const std::string name = array.name.substr(0, array.name.size() - kSuffix.size());
+    const TensorInfo* of = arrays.find(name);
+    if (of == nullptr || of->dtype != DType::kI8) continue;
+    const std::vector<float> multiplier = to_floats(array, where);
+    check(array.dtype == DType::kF32 && multiplier.size() == 1 && multiplier[0] > 0 && std::isfinite(multiplier[0]) &&
+              std::isfinite(1 / multiplier[0]),
+          "{}: {} has {} numbers of {}, needs one of F32 that is positive, with a finite inverse", where,
+          quote(array.name), multiplier.size(), dtype_name(array.dtype));
+    array.name = name + ".input_multiplier";
+    array.shape = {1};
+  }
+}
+
+/// Returns what the projections of a product have in common: the name of their attention or SSRU. Other matrices have
+/// products of their own, and an empty result.
+std::string_view joined_part(std::string_view parameter) {
+  const std::size_t dot = parameter.substr(0, parameter.size() - std::string_view(".weight").size()).rfind('.');
+  const std::string_view owner = parameter.substr(0, dot == std::string_view::npos ? 0 : dot);
+  const bool is_ssru = owner.ends_with("ssru");
+  const bool is_read = parameter.ends_with("key.weight") || parameter.ends_with("value.weight") ||
+                       (owner.ends_with("self_attention") && parameter.ends_with("query.weight"));
+  return is_ssru || is_read ? owner : std::string_view();
+}
+
+/// Throws Error if matrices of I8 that one product joins have different multipliers of their inputs, or only some have
+/// one.
+void check_joined_multipliers(const StoredTensors& parameters, const std::string& where) {
+  std::map<std::string_view, std::pair<std::string_view, float>> first;  // by joined_part
+  for (const TensorInfo& tensor : parameters.tensors) {
+    const std::string_view owner = tensor.dtype == DType::kI8 ? joined_part(tensor.name) : std::string_view();
+    if (owner.empty()) continue;
+    const auto found = std::ranges::find(parameters.tensors, tensor.name + ".input_multiplier", &TensorInfo::name);
+    const float multiplier = found == parameters.tensors.end() ? 0 : to_floats(*found, where).at(0);
+    const auto [before, is_new] = first.emplace(owner, std::pair(std::string_view(tensor.name), multiplier));
+    check(is_new || before->second.second == multiplier,
+          "{}: the inputs of {} have the multiplier {}, needs {} as those of {}, because one product computes both",
+          where, quote(tensor.name), multiplier, before->second.second, quote(before->second.first));
+  }
 }
 
 /// Returns the bytes of kPaddingBias.
@@ -71,7 +165,16 @@ std::string padding_bias(const TensorInfo& bias, const std::string& where) {
 /// with a vector of zeros, as Marian does; its output bias takes it out of the softmax.
 void add_padding(StoredTensors& arrays, const std::string& where) {
   for (TensorInfo& array : arrays.tensors) {
-    const bool is_table = array.name == "Wemb" || array.name == "encoder_Wemb" || array.name == "decoder_Wemb";
+    const bool is_table = is_embedding_table(array.name);
+    if (array.name.ends_with(kScaleEnding) &&
+        is_embedding_table(array.name.substr(0, array.name.size() - kScaleEnding.size()))) {
+      std::vector<float> scales = to_floats(array, where);
+      scales.push_back(scales.back());
+      array.bytes = std::as_bytes(std::span(
+          arrays.keep(std::string(reinterpret_cast<const char*>(scales.data()), scales.size() * sizeof(float)))));
+      array.shape = {std::ssize(scales)};
+      continue;
+    }
     const bool is_bias = array.name == "decoder_ff_logit_out_b";
     const bool is_projection = array.name == "decoder_ff_logit_out_W";
     if (array.shape.size() != 2 || !(is_table || is_bias || is_projection)) continue;
@@ -94,20 +197,24 @@ void add_padding(StoredTensors& arrays, const std::string& where) {
 }  // namespace
 
 ImportedModel import_marian(const fs::path& directory, std::string_view caller) {
-  const MarianDecoder decoder = read_marian_decoder(directory, caller);
-  StoredTensors stored = read_npz(decoder.model, caller);
+  const bool has_decoder = has_entry(directory / "decoder.yml", caller);
+  const MarianDecoder decoder =
+      has_decoder ? read_marian_decoder(directory, caller) : read_marian_student(directory, caller);
+  StoredTensors stored =
+      decoder.model.extension() == ".npz" ? read_npz(decoder.model, caller) : read_marian_binary(decoder.model, caller);
   const std::string where = fmt::format("{}: {}", caller, decoder.model.string());
   TransformerOptions options;
   {
     TensorLookup arrays(stored.tensors, where);
     options = read_marian_options(arrays, where);
   }
+  add_input_multipliers(stored, options, where);
   add_padding(stored, where);
   TensorLookup arrays(stored.tensors, where);
   arrays.find("special:model.yml");
 
   ImportedModel model;
-  model.origin = "a Marian model";
+  model.origin = has_decoder ? "a Marian model" : "a student of Marian, as Firefox and Bergamot have them";
   model.vocabularies = read_marian_vocabularies(directory, decoder, options, caller);
   model.experiment.model = options;
   model.experiment.search = decoder.search;
@@ -117,6 +224,7 @@ ImportedModel import_marian(const fs::path& directory, std::string_view caller) 
   model.experiment.data.max_length = longest_input(decoder.max_length, *model.vocabularies.input);
   model.parameters = import_parameters(list_parameters(options), marian_layout(options), arrays);
   arrays.expect_all_used();
+  check_joined_multipliers(model.parameters, where);
   std::ranges::move(stored.memory, std::back_inserter(model.parameters.memory));
   return model;
 }

@@ -6,6 +6,7 @@
 #include "edgewise/base/files/directory.h"
 #include "edgewise/base/files/files.h"
 #include "edgewise/convert/causal_config.h"
+#include "edgewise/convert/marian_config.h"
 #include "edgewise/search/options.h"
 #include "edgewise/text/vocabulary/sentence_frame.h"
 #include "edgewise/translate/model_files.h"
@@ -25,9 +26,10 @@ ImportedModel import_any(const fs::path& path, std::string_view caller) {
     const bool is_causal = is_causal_model(JsonSettings::read(path / "config.json", caller));
     return is_causal ? import_causal(path, caller) : import_hugging_face(path, caller);
   }
+  if (is_marian_student(path, caller)) return import_marian(path, caller);
   fail(
-      "{}: {} has no model, needs config.json (Hugging Face's transformers), decoder.yml (Marian) or model.bin "
-      "(CTranslate2)",
+      "{}: {} has no model, needs config.json (Hugging Face's transformers), decoder.yml (Marian), model.bin "
+      "(CTranslate2), or config*.yml or model.*.bin (Firefox and Bergamot)",
       caller, path.string());
 }
 

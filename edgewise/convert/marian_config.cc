@@ -3,12 +3,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
+#include <system_error>
 #include <utility>
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/files/manifest.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/convert/neutral_settings.h"
+#include "edgewise/convert/yaml.h"
 #include "edgewise/convert/yaml_settings.h"
 
 namespace edgewise {
@@ -25,7 +28,7 @@ constexpr std::string_view kOptionsArray = "special:model.yml";
 
 /// Returns the path of a file of the directory. Absolute paths of the machine that trained a model are refused.
 fs::path path_in(const fs::path& directory, const std::string& name, const YamlSettings& settings) {
-  if (!is_plain_name(name)) settings.refuse("a file", quote(name), "the name of a file beside decoder.yml");
+  if (!is_plain_name(name)) settings.refuse("a file", quote(name), "the name of a file beside this one");
   return directory / name;
 }
 
@@ -59,7 +62,6 @@ Tying read_tying(const YamlSettings& settings) {
 
 void refuse_other_models(const YamlSettings& settings) {
   settings.require("type", "transformer");
-  settings.require("transformer-decoder-autoreg", "self-attention");
   settings.require("transformer-no-projection", "false");
   settings.require("transformer-ffn-depth", "2");
   settings.require("right-left", "false");
@@ -83,11 +85,22 @@ void refuse_other_models(const YamlSettings& settings) {
   }
 }
 
+DecoderMixer read_decoder_mixer(const YamlSettings& settings, NormPlacement placement) {
+  const std::string key = "transformer-decoder-autoreg";
+  const std::string name = settings.text(key, "self-attention");
+  if (name == "self-attention") return DecoderMixer::kAttention;
+  if (name != "rnn") settings.refuse(key, quote(name), "self-attention, or rnn with the cell ssru");
+  const std::string cell = settings.text("dec-cell", "gru");
+  if (cell != "ssru") settings.refuse("dec-cell", quote(cell), "ssru");
+  settings.require("layer-normalization", "false");
+  if (placement != NormPlacement::kPost) settings.refuse(key, "rnn", "self-attention in a pre-norm model");
+  return DecoderMixer::kSsru;
+}
+
 /// Throws Error for options of marian-decoder that change translations and that Edgewise does not have.
 void refuse_other_search(const YamlSettings& settings) {
-  for (const char* key :
-       {"best-deep", "force-decode", "ignore-model-config", "no-spm-decode", "no-spm-encode", "output-approx-knn",
-        "output-sampling", "shortlist", "skip-cost", "tsv", "tsv-fields", "weights"}) {
+  for (const char* key : {"best-deep", "force-decode", "ignore-model-config", "no-spm-decode", "no-spm-encode",
+                          "output-approx-knn", "output-sampling", "tsv", "tsv-fields", "weights"}) {
     settings.require_none(key);
   }
 }
@@ -112,6 +125,85 @@ SearchOptions read_search(const YamlSettings& settings) {
   return search;
 }
 
+/// Returns the files and settings of a config in `directory`.
+MarianDecoder read_decoder_settings(const fs::path& directory, const YamlSettings& settings) {
+  const std::vector<std::string> models = settings.list("models");
+  const std::vector<std::string> vocabularies = settings.list("vocabs");
+  if (models.size() != 1) settings.refuse("models", fmt::format("a list of {}", models.size()), "one model");
+  if (vocabularies.size() != 2) {
+    settings.refuse("vocabs", fmt::format("a list of {}", vocabularies.size()), "those of input and output");
+  }
+  MarianDecoder decoder = {
+      .model = path_in(directory, models[0], settings),
+      .vocabularies = {path_in(directory, vocabularies[0], settings), path_in(directory, vocabularies[1], settings)},
+      .max_length = settings.whole_number("max-length", 1000),
+      .token_rules = {.allow_unknown = settings.boolean("allow-unk", false),
+                      .allow_control = settings.boolean("allow-special", false)},
+      .search = read_search(settings)};
+  refuse_other_search(settings);
+  return decoder;
+}
+
+// Without a config, Firefox sets these options.
+constexpr std::string_view kFirefoxConfig = R"(models:
+- {}
+vocabs:
+- {}
+- {}
+beam-size: 1
+normalize: 1.0
+max-length-break: 128
+max-length-factor: 2.0
+skip-cost: true
+)";
+
+std::vector<std::string> file_names(const fs::path& directory, std::string_view caller) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator entry(directory, error), end; !error && entry != end; entry.increment(error)) {
+    names.push_back(entry->path().filename().string());
+  }
+  check(!error, "{}: {} cannot be read: {}", caller, directory.string(), error.message());
+  std::ranges::sort(names);
+  return names;
+}
+
+std::vector<std::string> names_like(std::span<const std::string> names, std::string_view begin, std::string_view end) {
+  std::vector<std::string> found;
+  for (const std::string& name : names) {
+    if (name.size() >= begin.size() + end.size() && name.starts_with(begin) && name.ends_with(end)) {
+      found.push_back(name);
+    }
+  }
+  return found;
+}
+
+constexpr std::string_view kStudentConfig = "config.intgemm8bitalpha.yml";
+
+/// Returns the name of a student's config; empty if it has none.
+std::string find_student_config(const fs::path& directory, std::span<const std::string> names,
+                                std::string_view caller) {
+  if (std::ranges::find(names, kStudentConfig) != names.end()) return std::string(kStudentConfig);
+  std::vector<std::string> found = names_like(names, "config", ".yml");
+  check(found.size() <= 1, "{}: {} has {} and {}, needs one config, or {}", caller, directory.string(),
+        found.empty() ? "" : found.front(), found.empty() ? "" : found.back(), kStudentConfig);
+  return found.empty() ? "" : found.front();
+}
+
+/// Returns the config of a folder as Firefox has it.
+std::string firefox_config(const fs::path& directory, std::span<const std::string> names, std::string_view caller) {
+  const auto find_one = [&](std::string_view begin, std::string_view end) {
+    const std::vector<std::string> found = names_like(names, begin, end);
+    check(found.size() == 1, "{}: {} has {} files {}*{}, needs one", caller, directory.string(), found.size(), begin,
+          end);
+    return found.front();
+  };
+  const std::string model = quote_yaml(find_one("model.", ".bin"));
+  const bool is_split = !names_like(names, "srcvocab.", ".spm").empty();
+  const std::string input = find_one(is_split ? "srcvocab." : "vocab.", ".spm");
+  const std::string output = is_split ? find_one("trgvocab.", ".spm") : input;
+  return fmt::format(kFirefoxConfig, model, quote_yaml(input), quote_yaml(output));
+}
 }  // namespace
 
 bool is_marian_control_token(std::string_view token) {
@@ -139,21 +231,32 @@ TokenListBuilder marian_token_list(std::vector<std::string> tokens, const Marian
 MarianDecoder read_marian_decoder(const fs::path& directory, std::string_view caller) {
   const fs::path path = directory / "decoder.yml";
   const YamlSettings settings(read_yaml(path, caller), fmt::format("{}: {}", caller, path.string()));
-  const std::vector<std::string> models = settings.list("models");
-  const std::vector<std::string> vocabularies = settings.list("vocabs");
-  if (models.size() != 1) settings.refuse("models", fmt::format("a list of {}", models.size()), "one model");
-  if (vocabularies.size() != 2) {
-    settings.refuse("vocabs", fmt::format("a list of {}", vocabularies.size()), "those of input and output");
-  }
-  MarianDecoder decoder = {
-      .model = path_in(directory, models[0], settings),
-      .vocabularies = {path_in(directory, vocabularies[0], settings), path_in(directory, vocabularies[1], settings)},
-      .max_length = settings.whole_number("max-length", 1000),
-      .token_rules = {.allow_unknown = settings.boolean("allow-unk", false),
-                      .allow_control = settings.boolean("allow-special", false)},
-      .search = read_search(settings)};
-  refuse_other_search(settings);
+  MarianDecoder decoder = read_decoder_settings(directory, settings);
+  for (const char* key : {"shortlist", "skip-cost"}) settings.require_none(key);
   settings.expect_all_known(kNeutralDecoderOptions);
+  return decoder;
+}
+
+bool is_marian_student(const fs::path& directory, std::string_view caller) {
+  const std::vector<std::string> names = file_names(directory, caller);
+  return !names_like(names, "config", ".yml").empty() || !names_like(names, "model.", ".bin").empty();
+}
+
+MarianDecoder read_marian_student(const fs::path& directory, std::string_view caller) {
+  const std::vector<std::string> names = file_names(directory, caller);
+  const std::string config = find_student_config(directory, names, caller);
+  const std::string where = fmt::format("{}: {}", caller, (config.empty() ? directory : directory / config).string());
+  const YamlSettings settings(config.empty() ? parse_yaml(firefox_config(directory, names, caller), where)
+                                             : read_yaml(directory / config, caller),
+                              where);
+  MarianDecoder decoder = read_decoder_settings(directory, settings);
+  // Bergamot breaks sentences into parts of this many tokens, without the end token.
+  const std::int64_t part = settings.whole_number("max-length-break", decoder.max_length - 1);
+  if (part < 1) settings.refuse("max-length-break", std::to_string(part), "at least 1");
+  decoder.max_length = std::min(decoder.max_length, part + 1);
+  // Costs are log-probabilities: without them, the best of several hypotheses may be another one.
+  if (decoder.search.beam > 1) settings.require("skip-cost", "false");
+  settings.expect_all_known(fmt::format("{} {}", kNeutralDecoderOptions, kNeutralStudentOptions));
   return decoder;
 }
 
@@ -175,6 +278,7 @@ TransformerOptions read_marian_options(TensorLookup& arrays, std::string_view wh
   options.norm_placement = read_norms(settings);
   options.final_norm = options.norm_placement == NormPlacement::kPre;
   options.activation = read_marian_activation(settings);
+  options.decoder_mixer = read_decoder_mixer(settings, options.norm_placement);
   options.tying = read_tying(settings);
   settings.expect_all_known(kNeutralModelOptions);
   options.norm_epsilon = kMarianEpsilon;

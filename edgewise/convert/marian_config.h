@@ -42,14 +42,24 @@ TokenListBuilder marian_token_list(std::vector<std::string> tokens, const Marian
 /// The norms of Marian have this epsilon.
 inline constexpr double kMarianEpsilon = 1e-6;
 
-/// The settings of decoder.yml.
+/// The files of a model, and the settings of its decoder.
 struct MarianDecoder {
-  std::filesystem::path model;            // the npz file
+  std::filesystem::path model;            // an npz or a binary file
   std::filesystem::path vocabularies[2];  // files of input and output; equal for a common vocabulary
   std::int64_t max_length = 0;            // most tokens of an input, with its end token
   MarianTokenRules token_rules;
   SearchOptions search;
 };
+
+/// Returns whether a directory has the files of a student as Bergamot or Firefox ships it, instead of decoder.yml:
+/// config*.yml, or model.NAME.bin.
+bool is_marian_student(const std::filesystem::path& directory, std::string_view caller);
+
+/// Reads config.intgemm8bitalpha.yml, or the only file config*.yml of a student. Without one, the files are those of
+/// Firefox: one model.NAME.bin, and vocab.NAME.spm, or srcvocab.NAME.spm and trgvocab.NAME.spm; the settings are those
+/// of Firefox, too. The search is as in read_marian_decoder, without a shortlist. Throws Error for files that are
+/// missing or there twice.
+MarianDecoder read_marian_student(const std::filesystem::path& directory, std::string_view caller);
 
 /// Reads decoder.yml. The search gives the outputs of Marian: scores are divided by a power of the length, and outputs
 /// have at most max-length-factor times the length of their inputs, with end tokens. Throws Error for several models,

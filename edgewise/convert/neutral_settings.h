@@ -58,6 +58,11 @@ inline constexpr std::string_view kNeutralModelOptions =
     "bert-train-type-embeddings bert-type-vocab-size bert-mask-symbol bert-sep-symbol bert-class-symbol "
     "bert-masking-fraction";
 
+/// Further options of Bergamot's config of a student: those of speed, of sentence splitting, the precision, which
+/// `--precision` chooses, and the shortlist, without which all tokens are candidates.
+inline constexpr std::string_view kNeutralStudentOptions =
+    "gemm-precision max-length-break shortlist skip-cost ssplit-mode ssplit-prefix-file";
+
 /// Options of marian-decoder for speed, memory, logs and the form of its output.
 inline constexpr std::string_view kNeutralDecoderOptions =
     "alignment cpu-threads data-threads devices fp16 input interpolate-env-vars log log-level log-time-zone "

@@ -275,9 +275,16 @@ class MarianLayout : public LayoutBuilder {
     add_sublayer_norm(prefix + "_Wo", ours + "_norm");
   }
 
+  void add_ssru(const std::string& prefix, const std::string& ours) {
+    add_linear(prefix, "f", ours + ".forget");
+    add(prefix + "_W", {ours + ".input.weight"}, Orientation::kTransposed);
+    add_sublayer_norm(prefix + "_ffn", ours + "_norm");
+  }
+
   void add_layer(std::string_view side, std::int64_t i, const std::string& ours) override {
     const std::string prefix = fmt::format("{}_l{}_", side, i + 1);
-    add_attention(prefix + "self", ours + "self_attention");
+    const bool has_ssru = side == "decoder" && options().has_ssru();
+    has_ssru ? add_ssru(prefix + "rnn", ours + "ssru") : add_attention(prefix + "self", ours + "self_attention");
     if (side == "decoder") add_attention(prefix + "context", ours + "cross_attention");
     add_linear(prefix + "ffn", "1", ours + "feed_forward.inner");
     add_linear(prefix + "ffn", "2", ours + "feed_forward.outer");

@@ -155,6 +155,12 @@ StoredTensors import_parameters(std::span<const ParameterShape> parameters, std:
     split_rows(rows, names, shapes, "", imported);
     if (stored.dtype == DType::kI8) {
       split_rows(tensors.get(name + ".scale", std::array{shape[0]}), names, shapes, ".scale", imported);
+      if (const TensorInfo* multiplier = tensors.find(name + ".input_multiplier"); multiplier != nullptr) {
+        for (const std::string& parameter : names) {
+          imported.tensors.push_back(*multiplier);
+          imported.tensors.back().name = parameter + ".input_multiplier";
+        }
+      }
     }
   }
   return imported;

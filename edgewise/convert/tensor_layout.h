@@ -37,8 +37,9 @@ struct TensorLayout {
 };
 
 /// Returns the parameters, by the names of Edgewise, that the tensors hold, without changing an element. A matrix of I8
-/// has a tensor NAME.scale with one scale for each row (base/files/stored_parameters.h), whatever its orientation. The
-/// result views the memory of `tensors` or has its own. Throws Error for a tensor that is missing or of another shape.
+/// has a tensor NAME.scale with one scale for each row (base/files/stored_parameters.h), whatever its orientation, and
+/// may have NAME.input_multiplier. The result views the memory of `tensors` or has its own. Throws Error for a tensor
+/// that is missing or of another shape.
 StoredTensors import_parameters(std::span<const ParameterShape> parameters, std::span<const TensorLayout> layout,
                                 TensorLookup& tensors);
 

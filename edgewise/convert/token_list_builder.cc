@@ -74,15 +74,26 @@ std::shared_ptr<const PieceCodec> read_piece_codec(const std::filesystem::path& 
                                             caller);
 }
 
-Vocabularies make_marian_vocabularies(const std::filesystem::path& directory, TokenListBuilder input,
-                                      std::optional<TokenListBuilder> output, std::string_view caller) {
+MarianPieces read_side_pieces(const std::filesystem::path& input, const std::filesystem::path& output,
+                              std::string_view caller) {
+  MarianPieces pieces = {read_piece_codec(input, caller), nullptr};
+  pieces.output = input == output ? pieces.input : read_piece_codec(output, caller);
+  if (pieces.output->bytes() == pieces.input->bytes()) pieces.output = pieces.input;
+  return pieces;
+}
+
+Vocabularies make_marian_vocabularies(const MarianPieces& pieces, TokenListBuilder input,
+                                      std::optional<TokenListBuilder> output) {
   input.add_marian_languages();
   const auto input_tokens = std::move(input).finish();
   const auto output_tokens = output ? std::move(*output).finish() : input_tokens;
-  const auto input_pieces = read_piece_codec(directory / "source.spm", caller);
-  auto output_pieces = read_piece_codec(directory / "target.spm", caller);
-  if (output_pieces->bytes() == input_pieces->bytes()) output_pieces = input_pieces;
-  return {make_mapped_vocabulary(input_tokens, input_pieces), make_mapped_vocabulary(output_tokens, output_pieces)};
+  return {make_mapped_vocabulary(input_tokens, pieces.input), make_mapped_vocabulary(output_tokens, pieces.output)};
+}
+
+Vocabularies make_marian_vocabularies(const std::filesystem::path& directory, TokenListBuilder input,
+                                      std::optional<TokenListBuilder> output, std::string_view caller) {
+  return make_marian_vocabularies(read_side_pieces(directory / "source.spm", directory / "target.spm", caller),
+                                  std::move(input), std::move(output));
 }
 
 }  // namespace edgewise

@@ -55,8 +55,19 @@ std::string unnamed_token(std::size_t number);
 std::string read_vocabulary_file(const std::filesystem::path& path, std::string_view caller);
 std::shared_ptr<const PieceCodec> read_piece_codec(const std::filesystem::path& path, std::string_view caller);
 
-/// Makes the vocabularies of a Marian model with source.spm and target.spm in its directory. Without `output`, both
-/// sides have the same tokens.
+/// Holds the SentencePiece models of both sides.
+struct MarianPieces {
+  std::shared_ptr<const PieceCodec> input;
+  std::shared_ptr<const PieceCodec> output;  // the input's, if both files are equal
+};
+
+MarianPieces read_side_pieces(const std::filesystem::path& input, const std::filesystem::path& output,
+                              std::string_view caller);
+
+/// Makes the vocabularies of a Marian model, whose texts these pieces split: those of source.spm and target.spm in a
+/// directory. Without `output`, both sides have the same tokens.
+Vocabularies make_marian_vocabularies(const MarianPieces& pieces, TokenListBuilder input,
+                                      std::optional<TokenListBuilder> output);
 Vocabularies make_marian_vocabularies(const std::filesystem::path& directory, TokenListBuilder input,
                                       std::optional<TokenListBuilder> output, std::string_view caller);
 

@@ -44,6 +44,7 @@ template <typename T>
 void PackedLinear<T>::pack(const WeightRows& weight, bool is_bf16) {
   const auto& [matrix, first, count] = weight;
   const std::int64_t in = matrix->columns();
+  if constexpr (kIsInt8<T>) input_multiplier_ = matrix->input_multiplier();
   using Stored = std::conditional_t<kIsInt8<T>, std::int8_t, BFloat16>;
   if (const Stored* stored = matrix->row<Stored>(first); stored != nullptr) {
     const std::span<const float> scales =
@@ -88,22 +89,27 @@ bool PackedLinear<T>::splits_rows(std::int64_t rows, const Activations<T>& x) co
 
 template <typename T>
 void PackedLinear<T>::activate(std::int64_t rows, const Activations<T>& x, GemmActivation activation,
-                               const Activations<T>& out) const {
+                               [[maybe_unused]] const PackedLinear& next, const Activations<T>& out) const {
   if constexpr (std::is_same_v<T, float>) {
     kernels::multiply_rows(product(rows, x, activation), out.values);
   } else {
-    kernels::multiply_with_epilogue<T>(
-        product(rows, x, activation),
-        {.rows = rows, .columns = out_, .rounded = out.values, .rounded_scale = out.scales});
+    kernels::multiply_with_epilogue<T>(product(rows, x, activation), {.rows = rows,
+                                                                      .columns = out_,
+                                                                      .rounded = out.values,
+                                                                      .rounded_scale = out.scales,
+                                                                      .multiplier = next.input_multiplier_});
   }
 }
 
 template <typename T>
 void PackedLinear<T>::gate(std::int64_t rows, const Activations<T>& x, GemmActivation activation,
-                           const Activations<T>& out) const {
-  kernels::multiply_with_epilogue<T>(
-      product(rows, x, GemmActivation::kNone),
-      {.rows = rows, .columns = out_ / 2, .gate = activation, .rounded = out.values, .rounded_scale = out.scales});
+                           const PackedLinear& next, const Activations<T>& out) const {
+  kernels::multiply_with_epilogue<T>(product(rows, x, GemmActivation::kNone), {.rows = rows,
+                                                                               .columns = out_ / 2,
+                                                                               .gate = activation,
+                                                                               .rounded = out.values,
+                                                                               .rounded_scale = out.scales,
+                                                                               .multiplier = next.input_multiplier_});
 }
 
 template <typename T>
@@ -117,6 +123,17 @@ template <typename T>
 void PackedLinear<T>::reduce_tile(const Activations<T>& x, kernels::LogitsTile tile) const {
   tile.columns = out_;
   kernels::multiply_and_reduce(product(tile.rows, x, GemmActivation::kNone), tile);
+}
+
+template <typename T>
+void convert_operand(std::int64_t rows, std::int64_t columns, const float* values, float multiplier,
+                     const Activations<T>& out) {
+  kernels::apply_epilogue(kernels::RowEpilogue<T>{.rows = rows,
+                                                  .columns = columns,
+                                                  .values = values,
+                                                  .rounded = out.values,
+                                                  .rounded_scale = out.scales,
+                                                  .multiplier = multiplier});
 }
 
 template <typename T>
@@ -157,5 +174,9 @@ template void add_and_norm(std::int64_t, std::int64_t, const float*, float*, con
                            const Activations<BFloat16>&);
 template void add_and_norm(std::int64_t, std::int64_t, const float*, float*, const NormParameters&, bool,
                            const Activations<std::int8_t>&);
+
+template void convert_operand(std::int64_t, std::int64_t, const float*, float, const Activations<float>&);
+template void convert_operand(std::int64_t, std::int64_t, const float*, float, const Activations<BFloat16>&);
+template void convert_operand(std::int64_t, std::int64_t, const float*, float, const Activations<std::int8_t>&);
 
 }  // namespace edgewise

@@ -90,15 +90,20 @@ class PackedLinear {
 
   std::int64_t out() const { return out_; }
 
+  /// Returns the input multiplier of std::int8_t (base/files/stored_parameters.h); 0: none. The operands of products
+  /// must have been multiplied by it.
+  float input_multiplier() const { return input_multiplier_; }
+
   /// Writes x W + b to `out`, [R, out()].
   void write(std::int64_t rows, const Activations<T>& x, float* out) const;
 
-  /// Writes activation(x W + b) to `out`, the operand of the next product.
+  /// Writes activation(x W + b) to `out`, the operand of a product with `next`.
   void activate(std::int64_t rows, const Activations<T>& x, kernels::GemmActivation activation,
-                const Activations<T>& out) const;
+                const PackedLinear& next, const Activations<T>& out) const;
 
-  /// Writes activation(g) * y to `out`, [R, out() / 2], where g are the first and y the last columns of x W + b.
-  void gate(std::int64_t rows, const Activations<T>& x, kernels::GemmActivation activation,
+  /// Writes activation(g) * y to `out`, [R, out() / 2], the operand of a product with `next`, where g are the first and
+  /// y the last columns of x W + b.
+  void gate(std::int64_t rows, const Activations<T>& x, kernels::GemmActivation activation, const PackedLinear& next,
             const Activations<T>& out) const;
 
   /// Adds x W + b to `sum`, [R, out()], and writes norm(sum) to `out`, the operand of the next product. With
@@ -121,9 +126,16 @@ class PackedLinear {
   kernels::RowProduct<T> product(std::int64_t rows, const Activations<T>& x, kernels::GemmActivation activation) const;
 
   std::int64_t out_ = 0;
+  float input_multiplier_ = 0;
   kernels::RowProductWeights<T> weight_;
   std::vector<float> bias_;
 };
+
+/// Writes values, [R, columns], to `out`, converted to the type of a product's operand: with a multiplier, as
+/// RowEpilogue::multiplier says.
+template <typename T>
+void convert_operand(std::int64_t rows, std::int64_t columns, const float* values, float multiplier,
+                     const Activations<T>& out);
 
 /// Writes norm(values), [R, columns], to `out`, converted to the type of a product's operand. With `norms_values`,
 /// norm(values) also replaces `values`.

@@ -13,8 +13,9 @@
 namespace edgewise {
 namespace {
 
-/// Scores with a Transformer, or with a language model, which has a decoder without cross-attention.
-template <typename T>
+/// Scores with a Transformer, or with a language model, which has a decoder without cross-attention. E is the type of
+/// cached keys and values.
+template <typename T, typename E>
 class RuntimeScorer : public Scorer {
  public:
   RuntimeScorer(const Weights<T>& weights, const CrossHeads& recorded_heads)
@@ -50,7 +51,7 @@ class RuntimeScorer : public Scorer {
     cache_.add_nodes(request.nodes);
     result.attention.clear();
     if (!request.nodes.empty()) run_decoder(request.attention ? &result : nullptr, "step");
-    output_projection_.write(weights_, rows_.input(), request, result);
+    output_projection_.write(weights_, rows_.input_of(weights_.output_projection.front()), request, result);
   }
 
  private:
@@ -60,7 +61,7 @@ class RuntimeScorer : public Scorer {
 
   /// Returns the elements of a cell, which is float in each precision: it sums over all tokens, and takes no bandwidth.
   static std::int64_t cell_size(const TransformerOptions& options) {
-    return options.size * static_cast<std::int64_t>(sizeof(float) / sizeof(CacheElement<T>));
+    return options.size * static_cast<std::int64_t>(sizeof(float) / sizeof(E));
   }
 
   bool has_cross_attention() const { return has_encoder(weights_.options.kind); }
@@ -147,12 +148,12 @@ class RuntimeScorer : public Scorer {
     const std::int64_t offset = cache_.self_offset(static_cast<std::int64_t>(layer));
     write_entries(cache_.rows(), offset, 2 * heads_.width(), projected + heads_.query_width(),
                   heads_.projected_width());
-    const AttendedEntries<CacheElement<T>>& ancestors = cache_.ancestors(layer);
-    kernels::NodeAttention<CacheElement<T>> arguments = {.ranges = ancestors.ranges.data(),
-                                                         .sources = ancestors.entries.data(),
-                                                         .key_offset = offset,
-                                                         .query = projected,
-                                                         .query_stride = heads_.projected_width()};
+    const AttendedEntries<E>& ancestors = cache_.ancestors(layer);
+    kernels::NodeAttention<E> arguments = {.ranges = ancestors.ranges.data(),
+                                           .sources = ancestors.entries.data(),
+                                           .key_offset = offset,
+                                           .query = projected,
+                                           .query_stride = heads_.projected_width()};
     if (!ancestors.positions.empty()) arguments.source_positions = ancestors.positions.data();
     decoder_positions_.add_bias(arguments);
     rows_.attend(attention, arguments, next);
@@ -162,7 +163,7 @@ class RuntimeScorer : public Scorer {
   /// own.
   void recur(std::size_t layer, const NormParameters& next) {
     const std::int64_t offset = cache_.self_offset(static_cast<std::int64_t>(layer));
-    const AttendedEntries<CacheElement<T>>& path = cache_.ancestors(layer);
+    const AttendedEntries<E>& path = cache_.ancestors(layer);
     cells_before_.clear();
     cells_.clear();
     for (std::size_t row = 0; row < path.ranges.size(); ++row) {
@@ -181,15 +182,14 @@ class RuntimeScorer : public Scorer {
     if (is_recorded) recorder_.begin(cache_.inputs().ranges);
     const float* query = rows_.project(attention.query);
     const std::int64_t offset = cache_.cross_offset(static_cast<std::int64_t>(layer));
-    rows_.attend(
-        attention,
-        kernels::NodeAttention<CacheElement<T>>{.ranges = cache_.inputs().ranges.data(),
-                                                .sources = cache_.inputs().entries.data(),
-                                                .key_offset = offset,
-                                                .query = query,
-                                                .query_stride = heads_.query_width(),
-                                                .weights = is_recorded ? recorder_.row_weights().data() : nullptr},
-        next);
+    rows_.attend(attention,
+                 kernels::NodeAttention<E>{.ranges = cache_.inputs().ranges.data(),
+                                           .sources = cache_.inputs().entries.data(),
+                                           .key_offset = offset,
+                                           .query = query,
+                                           .query_stride = heads_.query_width(),
+                                           .weights = is_recorded ? recorder_.row_weights().data() : nullptr},
+                 next);
     if (is_recorded) recorder_.write(*recorded);
   }
 
@@ -198,7 +198,7 @@ class RuntimeScorer : public Scorer {
   TokenEmbedding embedding_;
   RowPositions encoder_positions_, decoder_positions_;
   SublayerRunner<T> rows_;
-  KvCache<CacheElement<T>> cache_;
+  KvCache<E> cache_;
   OutputProjection output_projection_;
   CrossAttentionRecorder recorder_;
   EncoderBatch batch_;
@@ -213,7 +213,13 @@ class RuntimeScorer : public Scorer {
 template <typename T>
 std::unique_ptr<Scorer> make_runtime_scorer(const Weights<T>& weights, const CrossHeads& recorded_heads) {
   if (weights.options.kind == ModelKind::kUniversal) return make_universal_runtime_scorer(weights, recorded_heads);
-  return std::make_unique<RuntimeScorer<T>>(weights, recorded_heads);
+  if constexpr (kIsInt8<T>) {
+    // A model whose inputs have stored multipliers was tuned for the keys and values that its products give.
+    if (weights.output_projection.front().input_multiplier() > 0) {
+      return std::make_unique<RuntimeScorer<T, float>>(weights, recorded_heads);
+    }
+  }
+  return std::make_unique<RuntimeScorer<T, CacheElement<T>>>(weights, recorded_heads);
 }
 
 template std::unique_ptr<Scorer> make_runtime_scorer(const Weights<float>&, const CrossHeads&);

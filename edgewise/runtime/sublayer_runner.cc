@@ -49,19 +49,28 @@ void SublayerRunner<T>::set_input(float* values) {
 }
 
 template <typename T>
+const Activations<T>& SublayerRunner<T>::input_of(const PackedLinear<T>& linear) {
+  if (linear.input_multiplier() > 0) {
+    convert_operand(rows_, options_.size, state_, linear.input_multiplier(), input_);
+  }
+  return input_;
+}
+
+template <typename T>
 float* SublayerRunner<T>::project(const PackedLinear<T>& linear) {
   float* projected = projected_buffer_.allocate(rows_, linear.out());
-  linear.write(rows_, input_, projected);
+  linear.write(rows_, input_of(linear), projected);
   return projected;
 }
 
 template <typename T>
-Activations<T> SublayerRunner<T>::convert(float* values, std::int64_t columns) {
+Activations<T> SublayerRunner<T>::convert(float* values, std::int64_t columns,
+                                          [[maybe_unused]] const PackedLinear<T>& linear) {
   if constexpr (std::is_same_v<T, float>) {
     return {values};
   } else {
     const Activations<T> to = converted_buffer_.allocate(rows_, columns);
-    norm_and_round(rows_, columns, values, kNoNorm, /*norms_values=*/false, to);
+    convert_operand(rows_, columns, values, linear.input_multiplier(), to);
     return to;
   }
 }
@@ -90,7 +99,7 @@ void SublayerRunner<T>::attend(const AttentionParameters<T>& parameters, kernels
   if (options_.clamp) p.clamp = static_cast<float>(*options_.clamp);
   if (!parameters.score_vector.empty()) p.score_vector = parameters.score_vector.data();
   kernels::node_attention(p);
-  const Activations<T> averages = convert(p.out, heads_.query_width());
+  const Activations<T> averages = convert(p.out, heads_.query_width(), parameters.output);
   add_residual(parameters.norm, next, [&](const NormParameters& norm, bool norms_sum) {
     parameters.output.add_and_norm(rows_, averages, state_, norm, norms_sum, input_);
   });
@@ -121,9 +130,9 @@ void SublayerRunner<T>::feed_forward(const FeedForwardParameters<T>& parameters,
   const Activations<T> inner = inner_buffer_.allocate(rows_, options_.feed_forward);
   const kernels::GemmActivation activation = gemm_activation(options_.activation);
   if (options_.feed_forward_gate) {
-    parameters.inner.gate(rows_, input_, activation, inner);
+    parameters.inner.gate(rows_, input_of(parameters.inner), activation, parameters.outer, inner);
   } else {
-    parameters.inner.activate(rows_, input_, activation, inner);
+    parameters.inner.activate(rows_, input_of(parameters.inner), activation, parameters.outer, inner);
   }
   add_residual(parameters.norm, next, [&](const NormParameters& norm, bool norms_sum) {
     parameters.outer.add_and_norm(rows_, inner, state_, norm, norms_sum, input_);

@@ -31,6 +31,10 @@ class SublayerRunner {
   float* state() { return state_; }  // [R, M]
   const Activations<T>& input() const { return input_; }
 
+  /// Returns the input as the operand of a product with `linear`: if this has an input multiplier, the input is rounded
+  /// anew, from the states, which are the input in a post-norm model.
+  const Activations<T>& input_of(const PackedLinear<T>& linear);
+
   /// Returns the norm to apply before a sublayer with norm `norm`: `norm` itself, or no norm in a post-norm model.
   const NormParameters& pre_norm(const NormParameters& norm) const;
 
@@ -64,7 +68,7 @@ class SublayerRunner {
  private:
   template <class Add>
   void add_residual(const NormParameters& own, const NormParameters& next, Add add);
-  Activations<T> convert(float* values, std::int64_t columns);
+  Activations<T> convert(float* values, std::int64_t columns, const PackedLinear<T>& linear);
 
   const TransformerOptions& options_;
   const HeadLayout& heads_;

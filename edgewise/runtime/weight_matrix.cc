@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "edgewise/base/error.h"
 #include "edgewise/kernels/gemm/row_product.h"
 
 namespace edgewise {
@@ -22,6 +23,11 @@ WeightMatrix::WeightMatrix(Values values, std::vector<float> scales, std::int64_
       rows_(std::visit([](const auto& all) { return std::ssize(all); }, values_) / columns),
       columns_(columns) {}
 
+WeightMatrix WeightMatrix::with_multiplier(WeightMatrix matrix) const {
+  matrix.input_multiplier_ = input_multiplier_;
+  return matrix;
+}
+
 WeightMatrix WeightMatrix::place_rows(std::span<const std::int64_t> places, std::int64_t rows) const {
   std::vector<float> scales(scales_.empty() ? 0 : static_cast<std::size_t>(rows), 1.0f);
   for (std::size_t i = 0; i < scales_.size(); ++i) scales[static_cast<std::size_t>(places[i])] = scales_[i];
@@ -32,7 +38,7 @@ WeightMatrix WeightMatrix::place_rows(std::span<const std::int64_t> places, std:
           std::copy_n(values.begin() + i * columns_, columns_,
                       placed.begin() + places[static_cast<std::size_t>(i)] * columns_);
         }
-        return {std::move(placed), std::move(scales), columns_};
+        return with_multiplier({std::move(placed), std::move(scales), columns_});
       },
       values_);
 }
@@ -46,7 +52,7 @@ WeightMatrix WeightMatrix::place_columns(std::span<const std::int64_t> places, s
           T* to = placed.data() + row * columns;
           for (std::size_t i = 0; i < places.size(); ++i) to[places[i]] = from[i];
         }
-        return {std::move(placed), scales_, columns};
+        return with_multiplier({std::move(placed), scales_, columns});
       },
       values_);
 }
@@ -56,6 +62,9 @@ void WeightMatrix::append(const WeightMatrix& more) {
     *this = more;
     return;
   }
+  check(input_multiplier_ == more.input_multiplier_,
+        "WeightMatrix: matrices of one product have the input multipliers {} and {}, needs equal ones",
+        input_multiplier_, more.input_multiplier_);
   if (values_.index() != more.values_.index()) {
     std::vector<float> floats = take_floats();
     append_to(floats, more.to_floats(0, more.rows_));

@@ -45,13 +45,18 @@ class WeightMatrix {
   /// Returns the scales of the rows, [rows], for int8.
   std::span<const float> scales() const { return scales_; }
 
+  /// The input multiplier of int8 (base/files/stored_parameters.h); 0: none.
+  float input_multiplier() const { return input_multiplier_; }
+  void set_input_multiplier(float multiplier) { input_multiplier_ = multiplier; }
+
   /// Returns a matrix of `rows` rows: row i of this matrix becomes row places[i], and the other rows are zero.
   WeightMatrix place_rows(std::span<const std::int64_t> places, std::int64_t rows) const;
 
   /// Returns a matrix of `columns` columns: column i of this matrix becomes column places[i], and the others are zero.
   WeightMatrix place_columns(std::span<const std::int64_t> places, std::int64_t columns) const;
 
-  /// Appends the rows of a matrix with as many columns. Matrices of different types become float.
+  /// Appends the rows of a matrix with as many columns. Matrices of different types become float. Throws Error for int8
+  /// with different input multipliers, because both matrices are factors of one product.
   void append(const WeightMatrix& more);
 
   /// Returns the weights in some rows, [count, columns].
@@ -61,8 +66,12 @@ class WeightMatrix {
   std::vector<float> take_floats();
 
  private:
+  /// Returns the matrix with the input multiplier of this one.
+  WeightMatrix with_multiplier(WeightMatrix matrix) const;
+
   Values values_;
   std::vector<float> scales_;
+  float input_multiplier_ = 0;
   std::int64_t rows_ = 0;
   std::int64_t columns_ = 0;
 };

@@ -44,7 +44,9 @@ std::vector<float> ParameterReader::read(const std::string& name, std::initializ
 WeightMatrix ParameterReader::read_matrix(const std::string& name, std::int64_t rows, std::int64_t columns) {
   const TensorInfo& tensor = find(name, {rows, columns});
   if (const TensorInfo* scales = find_scales(file_, tensor); scales != nullptr) {
-    return {copy_elements<std::int8_t>(tensor), copy_elements<float>(*scales), columns};
+    WeightMatrix matrix(copy_elements<std::int8_t>(tensor), copy_elements<float>(*scales), columns);
+    matrix.set_input_multiplier(find_input_multiplier(file_, tensor, fmt::format("read_parameters: {}", file_name_)));
+    return matrix;
   }
   if (tensor.dtype == DType::kBF16) return {copy_elements<BFloat16>(tensor), {}, columns};
   return {read_floats(file_, tensor), {}, columns};

@@ -5,6 +5,9 @@
 #include <bit>
 #include <utility>
 
+#include "edgewise/base/error.h"
+#include "edgewise/base/files/stored_parameters.h"
+#include "edgewise/base/utf8.h"
 #include "edgewise/runtime/weight_packer.h"
 
 namespace edgewise {
@@ -57,9 +60,28 @@ HeadLayout make_head_layout(const LayerOptions& options) {
   return {options.heads, head_size, heads, (head_size + step - 1) / step * step, options.heads / key_heads};
 }
 
+namespace {
+
+/// Throws Error if matrices have input multipliers, but their inputs are not the states of a post-norm model.
+void check_input_multipliers(const TransformerOptions& options, const SafetensorsFile& file,
+                             const std::string& file_name) {
+  const bool has_states_as_inputs =
+      options.kind == ModelKind::kTransformer && options.norm_placement == NormPlacement::kPost && !options.final_norm;
+  if (has_states_as_inputs) return;
+  for (const TensorInfo& tensor : file.tensors()) {
+    check(find_input_multiplier(file, tensor, "read_parameters") == 0,
+          "read_parameters: {} has an input multiplier of {}, needs model.kind=transformer, model.norm_placement=post "
+          "and model.final_norm=false",
+          file_name, quote(tensor.name));
+  }
+}
+
+}  // namespace
+
 template <typename T>
 Weights<T> pack_weights(const TransformerOptions& options, const SafetensorsFile& file, const std::string& file_name,
                         const PackingOptions& packing) {
+  if constexpr (kIsInt8<T>) check_input_multipliers(options, file, file_name);
   PackedStore<T> store = {packing.is_bf16};
   return WeightPacker(options, file, file_name, packing.stop, store).pack();
 }

@@ -241,7 +241,11 @@ TEST_F(HostileModelTest, OfMarianNamesTheSettingThatEdgewiseDoesNotHave) {
       marian_model(),
       {
           has_no_such_option("type", "s2s", "transformer"),
-          has_no_such_option("transformer-decoder-autoreg", "rnn", "self-attention"),
+          {"averaged attention", with_options("autoreg: self-attention", "autoreg: average-attention"),
+           where +
+               "transformer-decoder-autoreg is \"average-attention\", needs self-attention, or rnn with the cell ssru"},
+          {"another recurrent network", with_options("autoreg: self-attention", "autoreg: rnn"),
+           where + "dec-cell is \"gru\", needs ssru"},
           has_no_such_option("transformer-ffn-depth", "3", "2"),
           has_no_such_option("right-left", "true", "false"),
           has_no_such_option("transformer-train-position-embeddings", "true", "false"),
@@ -261,7 +265,7 @@ TEST_F(HostileModelTest, OfMarianNamesTheSettingThatEdgewiseDoesNotHave) {
           {"two models", replace("decoder.yml", "  - model.npz", "  - model.npz\n  - model.npz"),
            "{}/decoder.yml: models is a list of 2, needs one model"},
           {"a file of another directory", replace("decoder.yml", "model.npz", "/tmp/model.npz"),
-           R"({}/decoder.yml: a file is "/tmp/model.npz", needs the name of a file beside decoder.yml)"},
+           R"({}/decoder.yml: a file is "/tmp/model.npz", needs the name of a file beside this one)"},
       });
 }
 

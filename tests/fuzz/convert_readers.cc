@@ -3,6 +3,7 @@
 #include <string>
 
 #include "edgewise/convert/ctranslate2_model.h"
+#include "edgewise/convert/marian_binary.h"
 #include "edgewise/convert/npz.h"
 #include "edgewise/convert/pytorch_model.h"
 #include "edgewise/convert/yaml.h"
@@ -68,6 +69,10 @@ void read_pickle(std::string_view bytes) {
 
 void read_yaml_text(std::string_view bytes) {
   accept_errors([&] { check_yaml(parse_yaml(bytes, "fuzzed"), 0); });
+}
+
+void read_marian_arrays(std::string_view bytes) {
+  accept_errors([&] { check_tensors(parse_marian_binary(std::string(bytes), "fuzzed")); });
 }
 
 void read_ctranslate2_model(std::string_view bytes) {

@@ -16,6 +16,7 @@ constexpr Reader kReaders[] = {
     {"json", read_json},
     {"large_graph", read_large_graph},
     {"manifest", read_manifest},
+    {"marian_binary", read_marian_arrays},
     {"model", read_model},
     {"npz", read_npz_archive},
     {"pairs", read_pairs},

@@ -45,6 +45,7 @@ void read_npz_archive(std::string_view bytes);
 void read_pickle(std::string_view bytes);
 void read_yaml_text(std::string_view bytes);
 void read_ctranslate2_model(std::string_view bytes);
+void read_marian_arrays(std::string_view bytes);
 
 // Archives of directories (archive.h).
 void read_model(std::string_view bytes);       // directory_readers.cc

@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 
 #include "edgewise/base/bfloat16.h"
+#include "edgewise/base/error.h"
 #include "edgewise/base/threads.h"
 #include "edgewise/base/utf8.h"
 
@@ -15,6 +17,7 @@ namespace edgewise {
 namespace {
 
 constexpr std::string_view kScaleSuffix = ".scale";
+constexpr std::string_view kInputMultiplierSuffix = ".input_multiplier";
 
 bool is_int8_matrix(const TensorInfo& tensor) { return tensor.dtype == DType::kI8 && tensor.shape.size() == 2; }
 
@@ -93,9 +96,24 @@ const TensorInfo* find_scales(const SafetensorsFile& file, const TensorInfo& ten
 
 bool are_scales(const SafetensorsFile& file, const TensorInfo& tensor) {
   const std::string_view name = tensor.name;
-  if (!name.ends_with(kScaleSuffix)) return false;
-  const TensorInfo* matrix = file.find(name.substr(0, name.size() - kScaleSuffix.size()));
-  return matrix != nullptr && is_int8_matrix(*matrix);
+  return std::ranges::any_of(std::array{kScaleSuffix, kInputMultiplierSuffix}, [&](std::string_view suffix) {
+    if (!name.ends_with(suffix)) return false;
+    const TensorInfo* matrix = file.find(name.substr(0, name.size() - suffix.size()));
+    return matrix != nullptr && is_int8_matrix(*matrix);
+  });
+}
+
+float find_input_multiplier(const SafetensorsFile& file, const TensorInfo& tensor, std::string_view where) {
+  if (!is_int8_matrix(tensor)) return 0;
+  const TensorInfo* found = file.find(tensor.name + std::string(kInputMultiplierSuffix));
+  if (found == nullptr) return 0;
+  check(found->dtype == DType::kF32 && found->shape == std::vector<std::int64_t>{1}, "{} {}", where,
+        describe(*found, DType::kF32, std::array{std::int64_t{1}}));
+  float multiplier = 0;
+  copy_elements(*found, 0, 1, &multiplier);
+  check(multiplier > 0 && std::isfinite(multiplier) && std::isfinite(1 / multiplier),
+        "{} has {} {}, needs a positive number with a finite inverse", where, quote(found->name), multiplier);
+  return multiplier;
 }
 
 void read_values(const SafetensorsFile& file, const TensorInfo& tensor, std::span<float> to) {

@@ -11,7 +11,9 @@
 
 // The parameters of a model in a file. A parameter is stored as F32, F16 or BF16. A matrix may also be stored as I8
 // with a scale for each row, the F32 tensor NAME.scale: the value of an element is the integer times the scale of its
-// row.
+// row. Such a matrix may have an input multiplier, the F32 tensor NAME.input_multiplier, [1]: a product in 8 bits then
+// multiplies its other factor by this number and rounds it to integers of at most 127 in magnitude, instead of dividing
+// each row of this factor by a scale of its own.
 
 namespace edgewise {
 
@@ -48,7 +50,11 @@ std::string describe_difference(const SafetensorsFile& file, const std::string& 
 /// Returns the scales of a matrix of I8; null for another tensor, and if the file lacks the scales.
 const TensorInfo* find_scales(const SafetensorsFile& file, const TensorInfo& tensor);
 
-/// Returns whether a tensor has the scales of a matrix of I8 in the file.
+/// Returns the input multiplier of a matrix of I8, a positive number with a finite inverse; 0 if there is none. Throws
+/// Error, beginning with `where`, for another number or tensor.
+float find_input_multiplier(const SafetensorsFile& file, const TensorInfo& tensor, std::string_view where);
+
+/// Returns whether a tensor has the scales or the input multiplier of a matrix of I8 in the file.
 bool are_scales(const SafetensorsFile& file, const TensorInfo& tensor);
 
 /// Writes the values of a parameter for which describe_difference finds nothing, on all threads. Only values of I8 are

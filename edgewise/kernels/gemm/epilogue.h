@@ -19,7 +19,8 @@ namespace edgewise::kernels {
 ///   out = x, if out is not null
 ///   rounded = x rounded to T, if rounded is not null
 /// `out` may be `residual` or `values`. T is float, BFloat16 or std::int8_t. For std::int8_t a row is first divided by
-/// its scale, which makes its largest magnitude 127.
+/// its scale, which makes its largest magnitude 127; or, with a multiplier, multiplied by this number, rounded to
+/// float, and bounded to ±127: its scale is 1 / multiplier then.
 template <typename T>
 struct RowEpilogue {
   std::int64_t rows;
@@ -34,6 +35,7 @@ struct RowEpilogue {
   std::int64_t out_stride = 0;     // 0 means N
   T* rounded = nullptr;            // [R, N]
   float* rounded_scale = nullptr;  // [R], for std::int8_t
+  float multiplier = 0;            // for std::int8_t; 0: each row has a scale of its own
 
   /// Returns the epilogue of `count` rows from `first` on, without values.
   RowEpilogue slice_rows(std::int64_t first, std::int64_t count) const {

@@ -43,6 +43,20 @@ HWY_INLINE void store_int8(FirstLanes part, Floats values, Floats factor, std::i
   std::memcpy(to, buffer, part.count);
 }
 
+/// Stores the rounded products values * factor, bounded to ±127, likewise.
+HWY_INLINE void store_bounded_int8(AllLanes part, Floats values, Floats factor, std::int8_t* to) {
+  const FloatTag d;
+  const Floats product = hn::Mul(values, factor);
+  const Floats bounded = hn::Min(hn::Max(product, hn::Set(d, -127.0f)), hn::Set(d, 127.0f));
+  store_int8(part, bounded, hn::Set(d, 1.0f), to);
+}
+
+HWY_INLINE void store_bounded_int8(FirstLanes part, Floats values, Floats factor, std::int8_t* to) {
+  HWY_ALIGN std::int8_t buffer[HWY_MAX_BYTES / sizeof(float)];
+  store_bounded_int8(AllLanes(), values, factor, buffer);
+  std::memcpy(to, buffer, part.count);
+}
+
 void add_row(std::int64_t count, const float* from_N, float* sum_N) {
   for_each_vector(count, [&](std::int64_t n, auto part) HWY_ATTR {
     store(part, hn::Add(load(part, sum_N + n), load(part, from_N + n)), sum_N + n);
@@ -82,11 +96,17 @@ void norm_row(const RowEpilogue<T>& p, const float* from_N, float* to_N) {
 }
 
 template <typename T>
-void round_row(std::int64_t count, const float* from_N, T* to_N, float* /*scale*/) {
+void round_row(std::int64_t count, const float* from_N, T* to_N, float* /*scale*/, float /*multiplier*/) {
   for_each_vector(count, [&](std::int64_t n, auto part) HWY_ATTR { store(part, load(part, from_N + n), to_N + n); });
 }
 
-void round_row(std::int64_t count, const float* from_N, std::int8_t* to_N, float* scale) {
+void round_row(std::int64_t count, const float* from_N, std::int8_t* to_N, float* scale, float multiplier) {
+  if (multiplier > 0) {
+    *scale = 1 / multiplier;
+    return for_each_vector(count, [&](std::int64_t n, auto part) HWY_ATTR {
+      store_bounded_int8(part, load(part, from_N + n), hn::Set(FloatTag(), multiplier), to_N + n);
+    });
+  }
   const float largest =
       max_magnitude(count, [&](std::int64_t n, auto part) HWY_ATTR { return load(part, from_N + n); });
   *scale = largest / 127;
@@ -122,7 +142,7 @@ void apply_to_rows(const RowEpilogue<T>& p, std::int64_t row_begin, std::int64_t
     if (out_N != nullptr && out_N != row_N) std::copy_n(row_N, p.columns, out_N);
     if (p.rounded != nullptr) {
       float* scale = p.rounded_scale == nullptr ? nullptr : p.rounded_scale + row;
-      round_row(p.columns, row_N, p.rounded + row * p.columns, scale);
+      round_row(p.columns, row_N, p.rounded + row * p.columns, scale, p.multiplier);
     }
   }
 }
@@ -155,6 +175,13 @@ template <typename T>
 void round_row(const RowEpilogue<T>& p, std::int64_t row, const std::vector<float>& values) {
   T* to = p.rounded + row * p.columns;
   if constexpr (std::is_same_v<T, std::int8_t>) {
+    if (p.multiplier > 0) {
+      p.rounded_scale[row] = 1 / p.multiplier;
+      for (std::size_t n = 0; n < values.size(); ++n) {
+        to[n] = static_cast<T>(std::lrintf(std::clamp(values[n] * p.multiplier, -127.0f, 127.0f)));
+      }
+      return;
+    }
     float largest = 0;
     for (const float value : values) largest = std::max(largest, std::abs(value));
     p.rounded_scale[row] = largest / 127;

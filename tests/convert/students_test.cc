@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+// Students of Marian, in the files of Firefox and Bergamot, give after import_model what their definition computes.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "edgewise/convert/imported_model.h"
+#include "edgewise/convert/marian_binary.h"
+#include "edgewise/convert/token_list_builder.h"
+#include "edgewise/kernels/simd/instruction_set.h"
+#include "edgewise/translate/model_files.h"
+#include "edgewise/translate/translator.h"
+#include "tests/convert/model_changes.h"
+#include "tests/convert/model_folders.h"
+#include "tests/convert/random_student.h"
+#include "tests/convert/scored_case.h"
+
+namespace edgewise {
+namespace {
+
+namespace fs = std::filesystem;
+
+using Weights = RandomStudent::Weights;
+
+fs::path piece_file(bool is_output) {
+  return folder_of_committed_models() / "marian_1" / (is_output ? "target.spm" : "source.spm");
+}
+
+std::int64_t count_pieces(bool is_output) {
+  return std::ssize(read_piece_codec(piece_file(is_output), "test")->pieces());
+}
+
+RandomStudent random_student(Weights weights, bool is_split = false, std::uint64_t seed = 1) {
+  return RandomStudent({.weights = weights,
+                        .is_split = is_split,
+                        .input_vocabulary = count_pieces(false),
+                        .output_vocabulary = count_pieces(is_split),
+                        .seed = seed});
+}
+
+/// Writes a folder as Bergamot has it, with a config.
+void write_bergamot(const RandomStudent& student, bool is_split, const fs::path& folder) {
+  const std::string model = student.write_model_file(folder);
+  fs::copy(piece_file(false), folder / (is_split ? "source.spm" : "vocab.xxen.spm"));
+  if (is_split) fs::copy(piece_file(true), folder / "target.spm");
+  const std::string vocabularies = is_split ? "- source.spm\n- target.spm\n" : "- vocab.xxen.spm\n- vocab.xxen.spm\n";
+  write(folder / "config.intgemm8bitalpha.yml",
+        "relative-paths: true\nmodels:\n- " + model + "\nvocabs:\n" + vocabularies +
+            "shortlist:\n- lex.s2t.bin\n- false\nbeam-size: 1\nnormalize: 1.0\nword-penalty: 0\nmax-length-break: 128\n"
+            "mini-batch-words: 1024\nworkspace: 128\nmax-length-factor: 2.0\nskip-cost: true\ncpu-threads: 0\n"
+            "quiet: true\nquiet-translation: true\ngemm-precision: int8shiftAlphaAll\nalignment: soft\n");
+}
+
+/// Writes a folder as Firefox has it, without a config.
+void write_firefox(const RandomStudent& student, bool is_split, const fs::path& folder) {
+  student.write_model_file(folder);
+  fs::copy(piece_file(false), folder / (is_split ? "srcvocab.xxen.spm" : "vocab.xxen.spm"));
+  if (is_split) fs::copy(piece_file(true), folder / "trgvocab.xxen.spm");
+  write(folder / "lex.50.50.xxen.s2t.bin", "x");
+  write(folder / "metadata.json", "{}");
+}
+
+const std::vector<Tokens> kTexts = {{17, 9, 2}, {30, 31, 32, 33, 34, 35, 36, 2}, {2}};
+const std::vector<Tokens> kOutputs = {{40, 11, 2}, {7, 8, 9, 10, 2}, {2}};
+
+class StudentTest : public testing::Test {
+ protected:
+  /// Imports the student in `source_`, and returns its options.
+  TransformerOptions import() {
+    write_model(import_model(source_, "test"), directory(), "test");
+    return read_model_files(directory(), "test").experiment.model;
+  }
+
+  /// Returns the differences of log-probabilities from the definition, one for each token.
+  std::vector<double> differences(const RandomStudent& student, RuntimePrecision precision) const {
+    ModelFiles model = read_model_files(directory(), "test");
+    const std::int64_t begin = model.codec.vocabularies.output->special().begin;
+    const ScorerFactory make_scorer = make_runtime_scorer_factory(std::move(model), precision);
+    const auto scorer = make_scorer();
+    std::vector<double> found;
+    for (std::size_t i = 0; i < kTexts.size(); ++i) {
+      const std::vector<double> expected = student.log_probabilities(kTexts[i], kOutputs[i]);
+      const auto actual = log_probabilities_of(*scorer, kTexts[i], kOutputs[i], begin);
+      for (std::size_t t = 0; t < expected.size(); ++t) found.push_back(std::abs(actual[t] - expected[t]));
+    }
+    return found;
+  }
+
+  fs::path directory() const { return temporary_.path() / "model"; }
+
+  TemporaryFolder temporary_;
+  fs::path source_ = make_folder(temporary_.path() / "source");
+
+ private:
+  static fs::path make_folder(const fs::path& path) {
+    fs::create_directory(path);
+    return path;
+  }
+};
+
+double largest(const std::vector<double>& numbers) { return *std::ranges::max_element(numbers); }
+
+double median(std::vector<double> numbers) {
+  std::ranges::sort(numbers);
+  return numbers[numbers.size() / 2];
+}
+
+TEST_F(StudentTest, OfFullPrecisionHasTheLogProbabilitiesOfItsDefinition) {
+  for (const bool is_split : {false, true}) {
+    fs::remove_all(source_);
+    fs::create_directory(source_);
+    fs::remove_all(directory());
+    const RandomStudent student = random_student(Weights::kFp32, is_split);
+    write_bergamot(student, is_split, source_);
+    const TransformerOptions options = import();
+    EXPECT_EQ(options.decoder_mixer, DecoderMixer::kSsru);
+    EXPECT_LT(largest(differences(student, RuntimePrecision::kFp32)), 1e-4);
+  }
+}
+
+// Rounding errors may change an integer, but rarely: most log-probabilities are those of the definition.
+TEST_F(StudentTest, WithStoredMultipliersHasTheLogProbabilitiesOfItsDefinitionOnEveryInstructionSet) {
+  for (const bool is_split : {false, true}) {
+    fs::remove_all(source_);
+    fs::create_directory(source_);
+    fs::remove_all(directory());
+    const RandomStudent student = random_student(Weights::kInt8Alpha, is_split);
+    is_split ? write_firefox(student, is_split, source_) : write_bergamot(student, is_split, source_);
+    import();
+    for (const kernels::InstructionSet set : kernels::runnable_instruction_sets()) {
+      const kernels::ForcedInstructionSet forced(set);
+      const std::vector<double> rounded = differences(student, RuntimePrecision::kInt8);
+      EXPECT_LT(median(rounded), 2e-5);
+      EXPECT_LT(largest(rounded), 0.05);
+    }
+    // Products of full precision do not round their inputs.
+    EXPECT_GT(median(differences(student, RuntimePrecision::kFp32)), 1e-3);
+  }
+}
+
+// The cache has keys and values in bf16.
+TEST_F(StudentTest, WithoutStoredMultipliersRoundsEachRowByItsLargestNumber) {
+  const RandomStudent student = random_student(Weights::kInt8);
+  write_firefox(student, false, source_);
+  import();
+  EXPECT_LT(median(differences(student, RuntimePrecision::kInt8)), 0.005);
+  EXPECT_LT(largest(differences(student, RuntimePrecision::kInt8)), 0.05);
+}
+
+TEST_F(StudentTest, KeepsItsIntegersAndMultipliers) {
+  write_firefox(random_student(Weights::kInt8Alpha), false, source_);
+  import();
+  const ModelFiles model = read_model_files(directory(), "test");
+  const TensorInfo* weight = model.parameters.find("decoder.layers.1.ssru.forget.weight");
+  ASSERT_NE(weight, nullptr);
+  EXPECT_EQ(weight->dtype, DType::kI8);
+  const TensorInfo* multiplier = model.parameters.find(weight->name + ".input_multiplier");
+  ASSERT_NE(multiplier, nullptr);
+  EXPECT_EQ(to_floats(*multiplier, "test"), std::vector<float>{30});
+  ASSERT_NE(model.parameters.find("input_embedding.weight.input_multiplier"), nullptr);
+}
+
+TEST_F(StudentTest, TranslatesWithTheSettingsOfFirefox) {
+  write_firefox(random_student(Weights::kInt8Alpha), false, source_);
+  const ImportedModel model = import_model(source_, "test");
+  EXPECT_EQ(model.experiment.search.beam, 1);
+  EXPECT_EQ(model.experiment.search.length_factor, 2);
+  EXPECT_EQ(model.experiment.data.max_length, 128);
+  write_model(model, directory(), "test");
+  for (const auto& [precision, name] : enum_names(RuntimePrecision{})) {
+    SCOPED_TRACE(name);
+    Translator translator(directory(), {.precision = precision});
+    EXPECT_FALSE(translator.translate("The station is near.").outputs.empty());
+  }
+}
+
+class HostileStudentTest : public ModelChangeTest {
+ protected:
+  HostileStudentTest() {
+    fs::create_directory(folder_ / "student");
+    write_bergamot(random_student(Weights::kInt8Alpha), false, folder_ / "student");
+  }
+};
+
+constexpr const char* kStudentFile = "model.xxen.intgemm.alphas.bin";
+constexpr const char* kConfigName = "config.intgemm8bitalpha.yml";
+
+TEST_F(HostileStudentTest, IsRefusedWithASentenceThatNamesTheFileAndTheSetting) {
+  const auto without = [](const std::string& file) { return [=](const fs::path& model) { fs::remove(model / file); }; };
+  expect_errors(
+      folder_ / "student",
+      {
+          {"no model", without(kStudentFile), "{}/" + std::string(kStudentFile)},
+          {"another folder", replace(kConfigName, "- model", "- ../model"),
+           "{}/config.intgemm8bitalpha.yml: a file is \"../model.xxen.intgemm.alphas.bin\", needs the name of a file "
+           "beside this one"},
+          {"a word penalty", replace(kConfigName, "word-penalty: 0", "word-penalty: 1"),
+           "{}/config.intgemm8bitalpha.yml: word-penalty is 1, needs 0, because Edgewise has no such option"},
+          {"a beam without costs", replace(kConfigName, "beam-size: 1", "beam-size: 4"),
+           "{}/config.intgemm8bitalpha.yml: skip-cost is \"true\", needs \"false\", because Edgewise has no such "
+           "option"},
+          {"an unknown setting", replace(kConfigName, "word-penalty: 0", "word-bonus: 0"),
+           "{}/config.intgemm8bitalpha.yml: word-bonus is \"0\", needs to be left out"},
+          {"no parts", replace(kConfigName, "max-length-break: 128", "max-length-break: 0"),
+           "{}/config.intgemm8bitalpha.yml: max-length-break is 0, needs at least 1"},
+          {"other pieces",
+           with_file("vocab.xxen.spm", read_file(folder_of_committed_models() / "marian_npz/source.spm")),
+           "{}/vocab.xxen.spm has"},
+          {"an empty model", with_file(kStudentFile, ""),
+           "{}/model.xxen.intgemm.alphas.bin, byte 0: the version has 0 bytes, needs 8"},
+          {"another recurrent network", replace(kStudentFile, "dec-cell: ssru", "dec-cell: grus"),
+           "{}/model.xxen.intgemm.alphas.bin, special:model.yml: dec-cell is \"grus\", needs ssru"},
+          {"other joined multipliers",
+           [](const fs::path& model) {
+             StoredTensors arrays = read_marian_binary(model / kStudentFile);
+             std::string bytes = read_file(model / kStudentFile, "test");
+             const TensorInfo* alpha = arrays.find("encoder_l2_self_Wk_QuantMultA");
+             ASSERT_NE(alpha, nullptr);
+             const auto offset = reinterpret_cast<const char*>(alpha->bytes.data()) -
+                                 reinterpret_cast<const char*>(arrays.tensors.front().bytes.data());
+             const TensorInfo& first = arrays.tensors.front();
+             const std::size_t begin = bytes.find(std::string(reinterpret_cast<const char*>(first.bytes.data()), 16));
+             const float other = 41;
+             bytes.replace(begin + static_cast<std::size_t>(offset), sizeof(other),
+                           std::string(reinterpret_cast<const char*>(&other), sizeof(other)));
+             write(model / kStudentFile, bytes);
+           },
+           "{}/model.xxen.intgemm.alphas.bin: the inputs of \"encoder.layers.1.self_attention.key.weight\" have the "
+           "multiplier 41, needs 40 as those of \"encoder.layers.1.self_attention.query.weight\", because one product "
+           "computes both"},
+      });
+}
+
+}  // namespace
+}  // namespace edgewise
