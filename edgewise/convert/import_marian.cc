@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <iterator>
 #include <map>
+#include <unordered_set>
 #include <utility>
 
 #include "edgewise/base/config/range.h"
@@ -92,34 +93,51 @@ bool is_embedding_table(std::string_view name) {
   return name == "Wemb" || name == "encoder_Wemb" || name == "decoder_Wemb";
 }
 
-/// Gives each matrix of I8 that has a multiplier of its inputs, the array NAME_QuantMultA, this multiplier as
-/// base/files/stored_parameters.h describes it. With a shortlist, Marian calls the output projection `none`.
-void add_input_multipliers(StoredTensors& arrays, const TransformerOptions& options, const std::string& where) {
-  constexpr std::string_view kSuffix = "_QuantMultA";
-  const std::string table = options.tying == Tying::kAll ? "Wemb" : "decoder_Wemb";
-  const TensorInfo* matrix = arrays.find(table);
-  if (matrix != nullptr && matrix->dtype == DType::kI8) {
-    TensorInfo* of_table = arrays.find(table + std::string(kSuffix));
-    TensorInfo* of_none = arrays.find("none" + std::string(kSuffix));
-    if (of_none != nullptr && of_table != nullptr) {
-      std::erase_if(arrays.tensors,
-                    [&](const TensorInfo& array) { return array.name == table + std::string(kSuffix); });
-      of_none = arrays.find("none" + std::string(kSuffix));
-    }
-    if (of_none != nullptr) of_none->name = table + std::string(kSuffix);
+constexpr std::string_view kMultiplierEnding = "_QuantMultA";
+
+/// Returns the name of the matrix of the output projection.
+std::string_view output_matrix(Tying tying) {
+  switch (tying) {
+    case Tying::kAll:
+      return "Wemb";
+    case Tying::kOutput:
+      return "decoder_Wemb";
+    case Tying::kNone:
+      return "decoder_ff_logit_out_W";
+  }
+  fail("output_matrix: tying is {}, needs one of enum_names", static_cast<int>(tying));
+}
+
+/// Makes a multiplier of the inputs of a matrix what base/files/stored_parameters.h describes.
+void change_input_multiplier(TensorInfo& array, std::string_view matrix, const std::string& where) {
+  const std::vector<float> multiplier = to_floats(array, where);
+  check(multiplier.size() == 1, "{}: {} has {} elements, needs 1", where, quote(array.name), multiplier.size());
+  check(array.dtype == DType::kF32 && multiplier[0] > 0 && std::isfinite(multiplier[0]) &&
+            std::isfinite(1 / multiplier[0]),
+        "{}: {} is {} of {}, needs a positive number of F32 with a finite inverse", where, quote(array.name),
+        multiplier[0], dtype_name(array.dtype));
+  array.name = fmt::format("{}.input_multiplier", matrix);
+  array.shape = {1};
+}
+
+/// Gives each matrix of I8 its input multiplier, if the array NAME_QuantMultA has one. The output projection also has
+/// the name `none`, which comes first: a shortlist selects its columns, and the students were tuned with shortlists.
+void add_input_multipliers(StoredTensors& arrays, Tying tying, const std::string& where) {
+  std::unordered_set<std::string> matrices;
+  for (const TensorInfo& array : arrays.tensors) {
+    if (array.dtype == DType::kI8 && array.shape.size() == 2) matrices.insert(array.name);
+  }
+  const std::string output(output_matrix(tying));
+  const std::string of_none = fmt::format("none{}", kMultiplierEnding);
+  if (matrices.contains(output) && arrays.find(of_none) != nullptr) {
+    const std::string of_output = fmt::format("{}{}", output, kMultiplierEnding);
+    std::erase_if(arrays.tensors, [&](const TensorInfo& array) { return array.name == of_output; });
+    arrays.find(of_none)->name = of_output;
   }
   for (TensorInfo& array : arrays.tensors) {
-    if (!array.name.ends_with(kSuffix)) continue;
-    const std::string name = array.name.substr(0, array.name.size() - kSuffix.size());
-    const TensorInfo* of = arrays.find(name);
-    if (of == nullptr || of->dtype != DType::kI8) continue;
-    const std::vector<float> multiplier = to_floats(array, where);
-    check(array.dtype == DType::kF32 && multiplier.size() == 1 && multiplier[0] > 0 && std::isfinite(multiplier[0]) &&
-              std::isfinite(1 / multiplier[0]),
-          "{}: {} has {} numbers of {}, needs one of F32 that is positive, with a finite inverse", where,
-          quote(array.name), multiplier.size(), dtype_name(array.dtype));
-    array.name = name + ".input_multiplier";
-    array.shape = {1};
+    if (!array.name.ends_with(kMultiplierEnding)) continue;
+    const std::string matrix = array.name.substr(0, array.name.size() - kMultiplierEnding.size());
+    if (matrices.contains(matrix)) change_input_multiplier(array, matrix, where);
   }
 }
 
@@ -208,7 +226,7 @@ ImportedModel import_marian(const fs::path& directory, std::string_view caller) 
     TensorLookup arrays(stored.tensors, where);
     options = read_marian_options(arrays, where);
   }
-  add_input_multipliers(stored, options, where);
+  add_input_multipliers(stored, options.tying, where);
   add_padding(stored, where);
   TensorLookup arrays(stored.tensors, where);
   arrays.find("special:model.yml");

@@ -204,6 +204,7 @@ std::string firefox_config(const fs::path& directory, std::span<const std::strin
   const std::string output = is_split ? find_one("trgvocab.", ".spm") : input;
   return fmt::format(kFirefoxConfig, model, quote_yaml(input), quote_yaml(output));
 }
+
 }  // namespace
 
 bool is_marian_control_token(std::string_view token) {

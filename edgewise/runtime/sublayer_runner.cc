@@ -34,6 +34,7 @@ const NormParameters& SublayerRunner<T>::pre_norm(const NormParameters& norm) co
 template <typename T>
 void SublayerRunner<T>::prepare_input(const NormParameters& norm) {
   norm_and_round(rows_, options_.size, state_, norm, /*norms_values=*/false, input_);
+  input_multiplier_ = 0;
 }
 
 template <typename T>
@@ -46,12 +47,14 @@ float* SublayerRunner<T>::apply_norm(const NormParameters& norm) {
 template <typename T>
 void SublayerRunner<T>::set_input(float* values) {
   norm_and_round(rows_, options_.size, values, kNoNorm, /*norms_values=*/false, input_);
+  input_multiplier_ = 0;
 }
 
 template <typename T>
 const Activations<T>& SublayerRunner<T>::input_of(const PackedLinear<T>& linear) {
-  if (linear.input_multiplier() > 0) {
-    convert_operand(rows_, options_.size, state_, linear.input_multiplier(), input_);
+  if (linear.input_multiplier() != input_multiplier_) {
+    input_multiplier_ = linear.input_multiplier();
+    convert_operand(rows_, options_.size, state_, input_multiplier_, input_);
   }
   return input_;
 }
@@ -82,6 +85,7 @@ template <class Add>
 void SublayerRunner<T>::add_residual(const NormParameters& own, const NormParameters& next, Add add) {
   const bool is_post = options_.norm_placement == NormPlacement::kPost;
   add(is_post ? own : next, is_post);
+  input_multiplier_ = 0;
   if (is_post && !next.gain.empty()) prepare_input(next);
 }
 

@@ -31,8 +31,8 @@ class SublayerRunner {
   float* state() { return state_; }  // [R, M]
   const Activations<T>& input() const { return input_; }
 
-  /// Returns the input as the operand of a product with `linear`: if this has an input multiplier, the input is rounded
-  /// anew, from the states, which are the input in a post-norm model.
+  /// Returns the input as the operand of a product with `linear`. Unless it has been rounded by the input multiplier of
+  /// `linear`, it is rounded anew, from the states, which are the input in a model with such multipliers.
   const Activations<T>& input_of(const PackedLinear<T>& linear);
 
   /// Returns the norm to apply before a sublayer with norm `norm`: `norm` itself, or no norm in a post-norm model.
@@ -75,6 +75,7 @@ class SublayerRunner {
   std::int64_t rows_ = 0;
   float* state_ = nullptr;
   Activations<T> input_ = {};
+  float input_multiplier_ = 0;  // by which the input has been rounded; 0: each row by a scale of its own
   FloatBuffer state_buffer_, normed_buffer_, projected_buffer_, attended_buffer_;
   ActivationBuffer<T> input_buffer_, converted_buffer_, inner_buffer_;
 };

@@ -68,11 +68,12 @@ void check_input_multipliers(const TransformerOptions& options, const Safetensor
   const bool has_states_as_inputs =
       options.kind == ModelKind::kTransformer && options.norm_placement == NormPlacement::kPost && !options.final_norm;
   if (has_states_as_inputs) return;
+  const std::string where = fmt::format("read_parameters: {}", file_name);
   for (const TensorInfo& tensor : file.tensors()) {
-    check(find_input_multiplier(file, tensor, "read_parameters") == 0,
-          "read_parameters: {} has an input multiplier of {}, needs model.kind=transformer, model.norm_placement=post "
-          "and model.final_norm=false",
-          file_name, quote(tensor.name));
+    check(find_input_multiplier(file, tensor, where) == 0,
+          "{} has an input multiplier of {}, needs model.kind=transformer, model.norm_placement=post and "
+          "model.final_norm=false",
+          where, quote(tensor.name));
   }
 }
 

@@ -44,7 +44,7 @@ RandomStudent::RandomStudent(const Options& options) : options_(options), drawn_
         add_matrix(layer + "rnn_Wf", options.size, options.size, alpha);
         add_vector(layer + "rnn_bf", options.size, 0);
         add_norm(layer + "rnn_ffn");
-        add_attention(layer + "context");
+        add_attention(layer + "context", /*has_multipliers=*/!options.has_gaps || i < options.decoder_layers);
       }
       add_feed_forward(layer + "ffn");
     }
@@ -81,11 +81,12 @@ void RandomStudent::add_norm(const std::string& prefix) {
   add_vector(prefix + "_ln_bias", options_.size, 0);
 }
 
-void RandomStudent::add_attention(const std::string& prefix) {
+void RandomStudent::add_attention(const std::string& prefix, bool has_multipliers) {
   const float read =
       prefix.ends_with("self") ? 40 : 45;  // one product computes q, k and v of self-attention, or k and v
   for (const char* part : {"q", "k", "v", "o"}) {
-    add_matrix(fmt::format("{}_W{}", prefix, part), options_.size, options_.size, *part == 'o' ? 50 : read);
+    const float alpha = !has_multipliers ? 0 : *part == 'o' ? 50 : read;
+    add_matrix(fmt::format("{}_W{}", prefix, part), options_.size, options_.size, alpha);
     add_vector(fmt::format("{}_b{}", prefix, part), options_.size, 0);
   }
   add_norm(prefix + "_Wo");

@@ -29,6 +29,7 @@ class RandomStudent {
     std::int64_t decoder_layers = 2;
     std::int64_t input_vocabulary = 0;
     std::int64_t output_vocabulary = 0;
+    bool has_gaps = false;  // whether cross-attention of the last layer has no stored multipliers
     std::uint64_t seed = 1;
   };
 
@@ -64,7 +65,7 @@ class RandomStudent {
   void add_matrix(const std::string& name, std::int64_t rows, std::int64_t columns, float alpha);
   void add_vector(const std::string& name, std::int64_t size, float centre);
   void add_norm(const std::string& prefix);
-  void add_attention(const std::string& prefix);
+  void add_attention(const std::string& prefix, bool has_multipliers = true);
   void add_feed_forward(const std::string& prefix);
 
   std::vector<double> multiply(const Matrix& matrix, const std::vector<double>& x, bool is_transposed) const;

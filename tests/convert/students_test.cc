@@ -34,12 +34,12 @@ std::int64_t count_pieces(bool is_output) {
   return std::ssize(read_piece_codec(piece_file(is_output), "test")->pieces());
 }
 
-RandomStudent random_student(Weights weights, bool is_split = false, std::uint64_t seed = 1) {
+RandomStudent random_student(Weights weights, bool is_split = false, bool has_gaps = false) {
   return RandomStudent({.weights = weights,
                         .is_split = is_split,
                         .input_vocabulary = count_pieces(false),
                         .output_vocabulary = count_pieces(is_split),
-                        .seed = seed});
+                        .has_gaps = has_gaps});
 }
 
 /// Writes a folder as Bergamot has it, with a config.
@@ -140,6 +140,15 @@ TEST_F(StudentTest, WithStoredMultipliersHasTheLogProbabilitiesOfItsDefinitionOn
     // Products of full precision do not round their inputs.
     EXPECT_GT(median(differences(student, RuntimePrecision::kFp32)), 1e-3);
   }
+}
+
+TEST_F(StudentTest, WithMultipliersOfSomeMatricesRoundsTheOtherInputsByTheirLargestNumber) {
+  const RandomStudent student = random_student(Weights::kInt8Alpha, /*is_split=*/false, /*has_gaps=*/true);
+  write_firefox(student, false, source_);
+  import();
+  const std::vector<double> rounded = differences(student, RuntimePrecision::kInt8);
+  EXPECT_LT(median(rounded), 2e-5);
+  EXPECT_LT(largest(rounded), 0.05);
 }
 
 // The cache has keys and values in bf16.
