@@ -13,9 +13,9 @@
 
 #include "edgewise/base/checked.h"
 #include "edgewise/base/error.h"
+#include "edgewise/base/files/byte_reader.h"
 #include "edgewise/base/files/files.h"
 #include "edgewise/base/utf8.h"
-#include "edgewise/convert/byte_reader.h"
 
 namespace edgewise {
 namespace {

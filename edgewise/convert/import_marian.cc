@@ -17,6 +17,7 @@
 #include "edgewise/convert/npz.h"
 #include "edgewise/convert/system_layouts.h"
 #include "edgewise/convert/yaml.h"
+#include "edgewise/translate/model_files.h"
 
 namespace edgewise {
 namespace {
@@ -243,6 +244,10 @@ ImportedModel import_marian(const fs::path& directory, std::string_view caller) 
   model.parameters = import_parameters(list_parameters(options), marian_layout(options), arrays);
   arrays.expect_all_used();
   check_joined_multipliers(model.parameters, where);
+  if (!decoder.shortlist.empty()) {
+    model.shortlist = make_shortlist(read_file(decoder.shortlist, caller, kMaxShortlistBytes), model.experiment,
+                                     model.vocabularies, fmt::format("{}: {}", caller, decoder.shortlist.string()));
+  }
   std::ranges::move(stored.memory, std::back_inserter(model.parameters.memory));
   return model;
 }

@@ -95,6 +95,7 @@ void write_model(const ImportedModel& model, const fs::path& destination, std::s
   }
   writer.write(kConfigFile, to_toml(model.experiment));
   writer.write(kParametersFile, parameters.bytes());
+  if (model.shortlist != nullptr) writer.write(kShortlistFile, serialize_shortlist(model.shortlist->table()));
   writer.commit();
 }
 

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <string_view>
 
 #include "edgewise/convert/stored_tensor.h"
 #include "edgewise/options/experiment.h"
+#include "edgewise/search/shortlist.h"
 #include "edgewise/translate/vocabulary_files.h"
 
 namespace edgewise {
@@ -17,7 +19,8 @@ struct ImportedModel {
   Experiment experiment;
   Vocabularies vocabularies;
   StoredTensors parameters;
-  std::filesystem::path source = {};  // the directory with the files
+  std::shared_ptr<const Shortlist> shortlist = nullptr;  // null: the model has none
+  std::filesystem::path source = {};                     // the directory with the files
 };
 
 /// Reads a model of another system, which it recognises by its files: a directory of Hugging Face's transformers

@@ -155,7 +155,19 @@ normalize: 1.0
 max-length-break: 128
 max-length-factor: 2.0
 skip-cost: true
-)";
+shortlist:
+{})";
+
+constexpr std::string_view kShortlistEnding = ".bin";
+
+/// Returns the path of the binary shortlist of a config, whose list has the name of the file and options of its reader;
+/// empty if there is none, and for a file of text.
+fs::path shortlist_path(const fs::path& directory, const YamlSettings& settings) {
+  if (!settings.has("shortlist")) return {};
+  const std::vector<std::string> values = settings.list("shortlist");
+  if (values.empty() || !values.front().ends_with(kShortlistEnding)) return {};
+  return path_in(directory, values.front(), settings);
+}
 
 std::vector<std::string> file_names(const fs::path& directory, std::string_view caller) {
   std::vector<std::string> names;
@@ -202,7 +214,9 @@ std::string firefox_config(const fs::path& directory, std::span<const std::strin
   const bool is_split = !names_like(names, "srcvocab.", ".spm").empty();
   const std::string input = find_one(is_split ? "srcvocab." : "vocab.", ".spm");
   const std::string output = is_split ? find_one("trgvocab.", ".spm") : input;
-  return fmt::format(kFirefoxConfig, model, quote_yaml(input), quote_yaml(output));
+  const bool has_shortlist = !names_like(names, "lex.", kShortlistEnding).empty();
+  const std::string shortlist = has_shortlist ? "- " + quote_yaml(find_one("lex.", kShortlistEnding)) + "\n" : "  []\n";
+  return fmt::format(kFirefoxConfig, model, quote_yaml(input), quote_yaml(output), shortlist);
 }
 
 }  // namespace
@@ -251,6 +265,7 @@ MarianDecoder read_marian_student(const fs::path& directory, std::string_view ca
                                              : read_yaml(directory / config, caller),
                               where);
   MarianDecoder decoder = read_decoder_settings(directory, settings);
+  decoder.shortlist = shortlist_path(directory, settings);
   // Bergamot breaks sentences into parts of this many tokens, without the end token.
   const std::int64_t part = settings.whole_number("max-length-break", decoder.max_length - 1);
   if (part < 1) settings.refuse("max-length-break", std::to_string(part), "at least 1");

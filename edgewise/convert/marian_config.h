@@ -46,6 +46,7 @@ inline constexpr double kMarianEpsilon = 1e-6;
 struct MarianDecoder {
   std::filesystem::path model;            // an npz or a binary file
   std::filesystem::path vocabularies[2];  // files of input and output; equal for a common vocabulary
+  std::filesystem::path shortlist = {};   // a binary file; empty: there is none
   std::int64_t max_length = 0;            // most tokens of an input, with its end token
   MarianTokenRules token_rules;
   SearchOptions search;
@@ -56,9 +57,9 @@ struct MarianDecoder {
 bool is_marian_student(const std::filesystem::path& directory, std::string_view caller);
 
 /// Reads config.intgemm8bitalpha.yml, or the only file config*.yml of a student. Without one, the files are those of
-/// Firefox: one model.NAME.bin, and vocab.NAME.spm, or srcvocab.NAME.spm and trgvocab.NAME.spm; the settings are those
-/// of Firefox, too. The search is as in read_marian_decoder, without a shortlist. Throws Error for files that are
-/// missing or there twice.
+/// Firefox: one model.NAME.bin, vocab.NAME.spm, or srcvocab.NAME.spm and trgvocab.NAME.spm, and lex.NAME.bin or none;
+/// the settings are those of Firefox, too. The search is as in read_marian_decoder. A config may name a shortlist that
+/// is no binary file, which is ignored. Throws Error for files that are missing or there twice.
 MarianDecoder read_marian_student(const std::filesystem::path& directory, std::string_view caller);
 
 /// Reads decoder.yml. The search gives the outputs of Marian: scores are divided by a power of the length, and outputs

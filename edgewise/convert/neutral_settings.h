@@ -58,10 +58,10 @@ inline constexpr std::string_view kNeutralModelOptions =
     "bert-train-type-embeddings bert-type-vocab-size bert-mask-symbol bert-sep-symbol bert-class-symbol "
     "bert-masking-fraction";
 
-/// Further options of Bergamot's config of a student: those of speed, of sentence splitting, the precision, which
-/// `--precision` chooses, and the shortlist, without which all tokens are candidates.
+/// Further options of Bergamot's config of a student: those of speed, of sentence splitting, and the precision, which
+/// `--precision` chooses.
 inline constexpr std::string_view kNeutralStudentOptions =
-    "gemm-precision max-length-break shortlist skip-cost ssplit-mode ssplit-prefix-file";
+    "gemm-precision max-length-break skip-cost ssplit-mode ssplit-prefix-file";
 
 /// Options of marian-decoder for speed, memory, logs and the form of its output.
 inline constexpr std::string_view kNeutralDecoderOptions =

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "edgewise/base/config/range.h"
+#include "edgewise/base/files/byte_reader.h"
 #include "edgewise/base/utf8.h"
-#include "edgewise/convert/byte_reader.h"
 #include "edgewise/convert/zip_archive.h"
 
 namespace edgewise {

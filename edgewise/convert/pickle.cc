@@ -6,8 +6,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "edgewise/base/files/byte_reader.h"
 #include "edgewise/base/utf8.h"
-#include "edgewise/convert/byte_reader.h"
 
 namespace edgewise {
 namespace {

@@ -24,6 +24,9 @@ class YamlSettings {
   double number(const std::string& key, double by_default) const;
   bool boolean(const std::string& key, bool by_default) const;
 
+  /// Returns whether the file has a key.
+  bool has(const std::string& key) const { return find(key) != nullptr; }
+
   /// Returns the texts of a list. Throws Error if the file lacks the key.
   std::vector<std::string> list(const std::string& key) const;
 

@@ -132,14 +132,65 @@ void CandidateRows::write_candidates(const StepRequest& request, std::int64_t ro
 
 template <typename T>
 void OutputProjection::write(const Weights<T>& weights, const Activations<T>& states, const StepRequest& request,
-                             StepResult& result) {
+                             ShortlistColumns<T>& shortlist, StepResult& result) {
   const ScopedTimer timer("output");
   vocabulary_size_ = weights.options.output_vocabulary;
   tile_size_ = weights.tile_size;
   candidates_.begin(request, vocabulary_size_, result);
-  allocate_wanted(request);
-  reduce_tiles(weights, states, request, result);
+  if (shortlist.is_on()) {
+    reduce_selected(shortlist, states, request, result);
+  } else {
+    allocate_wanted(request);
+    reduce_tiles(weights, states, request, result);
+  }
   candidates_.write(request, result);
+}
+
+template <typename T>
+void OutputProjection::reduce_selected(ShortlistColumns<T>& shortlist, const Activations<T>& states,
+                                       const StepRequest& request, StepResult& result) {
+  constexpr std::int64_t kRowGrain = 8;
+  shortlist.compute(request.nodes, states);
+  parallel_for(std::ssize(request.nodes), kRowGrain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t row = begin; row < end; ++row) reduce_selected_row(shortlist, row, request, result);
+  });
+}
+
+/// Reduces the selected logits of a row as one tile, so that its sum does not depend on the other rows. Their order is
+/// that of their tokens.
+template <typename T>
+void OutputProjection::reduce_selected_row(const ShortlistColumns<T>& shortlist, std::int64_t row,
+                                           const StepRequest& request, StepResult& result) {
+  static thread_local std::vector<float> logits, penalties;
+  const std::int64_t slot = request.nodes[static_cast<std::size_t>(row)].slot;
+  const std::span<const std::int32_t> tokens = shortlist.tokens(slot);
+  logits.resize(tokens.size());
+  shortlist.copy_logits(row, slot, logits.data());
+  penalties.clear();
+  if (const std::span<const float> all = candidates_.penalties(); !all.empty()) {
+    for (const std::int32_t token : tokens) penalties.push_back(all[static_cast<std::size_t>(token)]);
+  }
+  kernels::LogSumExpTopK& sums = candidates_.rows()[static_cast<std::size_t>(row)];
+  kernels::reduce_logits_tile({.rows = 1,
+                               .columns = std::ssize(tokens),
+                               .first_token = 0,
+                               .logits = logits.data(),
+                               .penalty = penalties.empty() ? nullptr : penalties.data(),
+                               .accumulators = &sums});
+  for (std::int64_t i = 0; i < sums.count; ++i) {
+    sums.top_tokens[i] = tokens[static_cast<std::size_t>(sums.top_tokens[i])];
+  }
+  const auto wanted = std::ranges::equal_range(request.wanted, row, {}, &Continuation::row);
+  for (const Continuation& continuation : wanted) {
+    const auto found = std::ranges::lower_bound(tokens, continuation.token);
+    const bool is_selected = found != tokens.end() && *found == continuation.token;
+    result.wanted[static_cast<std::size_t>(&continuation - request.wanted.data())] =
+        is_selected ? logits[static_cast<std::size_t>(found - tokens.begin())] : -kInfinity;
+  }
+  if (!request.all) return;
+  float* out = result.log_probabilities.data() + row * vocabulary_size_;
+  std::fill_n(out, vocabulary_size_, -kInfinity);
+  for (std::size_t i = 0; i < tokens.size(); ++i) out[tokens[i]] = logits[i];
 }
 
 template <typename T>
@@ -205,10 +256,10 @@ void OutputProjection::copy_wanted_logits(const StepRequest& request, std::int64
 }
 
 template void OutputProjection::write(const Weights<float>&, const Activations<float>&, const StepRequest&,
-                                      StepResult&);
+                                      ShortlistColumns<float>&, StepResult&);
 template void OutputProjection::write(const Weights<BFloat16>&, const Activations<BFloat16>&, const StepRequest&,
-                                      StepResult&);
+                                      ShortlistColumns<BFloat16>&, StepResult&);
 template void OutputProjection::write(const Weights<std::int8_t>&, const Activations<std::int8_t>&, const StepRequest&,
-                                      StepResult&);
+                                      ShortlistColumns<std::int8_t>&, StepResult&);
 
 }  // namespace edgewise

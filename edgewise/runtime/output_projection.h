@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "edgewise/kernels/loss/logits_tile.h"
+#include "edgewise/runtime/shortlist_columns.h"
 #include "edgewise/runtime/weights.h"
 #include "edgewise/search/scorer.h"
 
@@ -50,13 +51,23 @@ class CandidateRows {
 
 /// Computes candidates and log-probabilities of the next token from the decoder's final states. The vocabulary is
 /// processed in tiles: only the logits of a few tiles are in memory, unless a request asks for all log-probabilities.
+/// With a shortlist, a row is normalised over the tokens that the shortlist selects for its input; the other tokens
+/// have the log-probability -inf.
 class OutputProjection {
  public:
   /// Writes all fields of `result` but `attention` and `ponder_steps`. `states` has one row per node of the request.
   template <typename T>
-  void write(const Weights<T>& weights, const Activations<T>& states, const StepRequest& request, StepResult& result);
+  void write(const Weights<T>& weights, const Activations<T>& states, const StepRequest& request,
+             ShortlistColumns<T>& shortlist, StepResult& result);
 
  private:
+  template <typename T>
+  void reduce_selected(ShortlistColumns<T>& shortlist, const Activations<T>& states, const StepRequest& request,
+                       StepResult& result);
+  template <typename T>
+  void reduce_selected_row(const ShortlistColumns<T>& shortlist, std::int64_t row, const StepRequest& request,
+                           StepResult& result);
+
   template <typename T>
   void reduce_tiles(const Weights<T>& weights, const Activations<T>& states, const StepRequest& request,
                     StepResult& result);

@@ -63,6 +63,22 @@ void PackedLinear<T>::pack(const WeightRows& weight, bool is_bf16) {
 }
 
 template <typename T>
+PackedLinear<T> PackedLinear<T>::make_like(const PackedLinear& other, std::int64_t out) {
+  PackedLinear linear;
+  linear.out_ = out;
+  linear.input_multiplier_ = other.input_multiplier_;
+  linear.weight_.allocate_like(other.weight_, out);
+  if (!other.bias_.empty()) linear.bias_.resize(static_cast<std::size_t>(out));
+  return linear;
+}
+
+template <typename T>
+void PackedLinear<T>::copy_result(std::int64_t to, const PackedLinear& other, std::int64_t from) {
+  weight_.copy_column(to, other.weight_, from);
+  if (!bias_.empty()) bias_[static_cast<std::size_t>(to)] = other.bias_[static_cast<std::size_t>(from)];
+}
+
+template <typename T>
 kernels::RowProduct<T> PackedLinear<T>::product(std::int64_t rows, const Activations<T>& x,
                                                 GemmActivation activation) const {
   return {

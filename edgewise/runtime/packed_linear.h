@@ -88,6 +88,12 @@ class PackedLinear {
   /// are packed unchanged. With `is_bf16`, other weights are first rounded to the nearest bf16 number.
   PackedLinear(const WeightRows& weight, std::vector<float> bias, bool is_bf16);
 
+  /// Makes a product of as many inputs as `other` has, with the same input multiplier and `out` results, which are 0.
+  static PackedLinear make_like(const PackedLinear& other, std::int64_t out);
+
+  /// Makes result `to` that of result `from` of `other`, which make_like has had: the bits are equal.
+  void copy_result(std::int64_t to, const PackedLinear& other, std::int64_t from);
+
   std::int64_t out() const { return out_; }
 
   /// Returns the input multiplier of std::int8_t (base/files/stored_parameters.h); 0: none. The operands of products

@@ -47,8 +47,9 @@ const TransformerOptions& RuntimeModel::options() const {
   return std::visit([](const auto& weights) -> const TransformerOptions& { return weights.options; }, packed_->weights);
 }
 
-std::unique_ptr<Scorer> RuntimeModel::make_scorer(const CrossHeads& recorded_heads) const {
-  return std::visit([&](const auto& weights) { return make_runtime_scorer(weights, recorded_heads); },
+std::unique_ptr<Scorer> RuntimeModel::make_scorer(const CrossHeads& recorded_heads,
+                                                  std::shared_ptr<const Shortlist> shortlist) const {
+  return std::visit([&](const auto& weights) { return make_runtime_scorer(weights, recorded_heads, shortlist); },
                     packed_->weights);
 }
 

@@ -10,6 +10,7 @@
 #include "edgewise/options/layer_options.h"
 #include "edgewise/options/transformer_options.h"
 #include "edgewise/search/scorer.h"
+#include "edgewise/search/shortlist.h"
 
 namespace edgewise {
 
@@ -35,8 +36,10 @@ class RuntimeModel {
   /// computes on num_threads() threads of the caller. A sentence's results have the same bits in any batch and on any
   /// number of threads; another instruction set (kernels::instruction_set()) may give other bits. `recorded_heads`
   /// selects the cross-attention weights that steps return. Throws Error for a layer or head that the model does not
-  /// have.
-  std::unique_ptr<Scorer> make_scorer(const CrossHeads& recorded_heads = {}) const;
+  /// have. With a shortlist, log-probabilities are normalised over the tokens that it selects for an input, and are
+  /// -inf for others.
+  std::unique_ptr<Scorer> make_scorer(const CrossHeads& recorded_heads = {},
+                                      std::shared_ptr<const Shortlist> shortlist = nullptr) const;
 
  private:
   struct Packed;

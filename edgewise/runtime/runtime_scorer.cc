@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/runtime/runtime_scorer.h"
 
+#include <utility>
+
 #include "edgewise/base/error.h"
 #include "edgewise/base/profile.h"
 #include "edgewise/runtime/cross_attention_recorder.h"
@@ -18,7 +20,7 @@ namespace {
 template <typename T, typename E>
 class RuntimeScorer : public Scorer {
  public:
-  RuntimeScorer(const Weights<T>& weights, const CrossHeads& recorded_heads)
+  RuntimeScorer(const Weights<T>& weights, const CrossHeads& recorded_heads, std::shared_ptr<const Shortlist> shortlist)
       : weights_(weights),
         heads_(weights.heads),
         embedding_(weights.options),
@@ -30,6 +32,7 @@ class RuntimeScorer : public Scorer {
                 .width = weights.heads.width(),
                 .self_size = weights.options.has_ssru() ? cell_size(weights.options) : 0,
                 .relations = weights.options.decoder_patterns().patterns()}),
+        shortlist_(weights, std::move(shortlist)),
         recorder_(recorded_heads, weights.heads, std::ssize(weights.decoder.layers)),
         encoder_patterns_(weights.options.encoder_patterns()) {}
 
@@ -42,6 +45,7 @@ class RuntimeScorer : public Scorer {
     run_encoder();  // first: an error must leave the slots unchanged
     cache_.add_inputs(slots, inputs);
     write_cross_attention_entries();
+    if (shortlist_.is_on()) shortlist_.set_inputs(slots, inputs);
   }
 
   void step(const StepRequest& request, StepResult& result) override {
@@ -51,7 +55,8 @@ class RuntimeScorer : public Scorer {
     cache_.add_nodes(request.nodes);
     result.attention.clear();
     if (!request.nodes.empty()) run_decoder(request.attention ? &result : nullptr, "step");
-    output_projection_.write(weights_, rows_.input_of(weights_.output_projection.front()), request, result);
+    const Activations<T>& states = rows_.input_of(weights_.output_projection.front());
+    output_projection_.write(weights_, states, request, shortlist_, result);
   }
 
  private:
@@ -200,6 +205,7 @@ class RuntimeScorer : public Scorer {
   SublayerRunner<T> rows_;
   KvCache<E> cache_;
   OutputProjection output_projection_;
+  ShortlistColumns<T> shortlist_;
   CrossAttentionRecorder recorder_;
   EncoderBatch batch_;
   RelationPatterns encoder_patterns_;
@@ -211,19 +217,25 @@ class RuntimeScorer : public Scorer {
 }  // namespace
 
 template <typename T>
-std::unique_ptr<Scorer> make_runtime_scorer(const Weights<T>& weights, const CrossHeads& recorded_heads) {
-  if (weights.options.kind == ModelKind::kUniversal) return make_universal_runtime_scorer(weights, recorded_heads);
+std::unique_ptr<Scorer> make_runtime_scorer(const Weights<T>& weights, const CrossHeads& recorded_heads,
+                                            std::shared_ptr<const Shortlist> shortlist) {
+  if (weights.options.kind == ModelKind::kUniversal) {
+    return make_universal_runtime_scorer(weights, recorded_heads, std::move(shortlist));
+  }
   if constexpr (kIsInt8<T>) {
     // A model whose inputs have stored multipliers was tuned for the keys and values that its products give.
     if (weights.output_projection.front().input_multiplier() > 0) {
-      return std::make_unique<RuntimeScorer<T, float>>(weights, recorded_heads);
+      return std::make_unique<RuntimeScorer<T, float>>(weights, recorded_heads, std::move(shortlist));
     }
   }
-  return std::make_unique<RuntimeScorer<T, CacheElement<T>>>(weights, recorded_heads);
+  return std::make_unique<RuntimeScorer<T, CacheElement<T>>>(weights, recorded_heads, std::move(shortlist));
 }
 
-template std::unique_ptr<Scorer> make_runtime_scorer(const Weights<float>&, const CrossHeads&);
-template std::unique_ptr<Scorer> make_runtime_scorer(const Weights<BFloat16>&, const CrossHeads&);
-template std::unique_ptr<Scorer> make_runtime_scorer(const Weights<std::int8_t>&, const CrossHeads&);
+template std::unique_ptr<Scorer> make_runtime_scorer(const Weights<float>&, const CrossHeads&,
+                                                     std::shared_ptr<const Shortlist>);
+template std::unique_ptr<Scorer> make_runtime_scorer(const Weights<BFloat16>&, const CrossHeads&,
+                                                     std::shared_ptr<const Shortlist>);
+template std::unique_ptr<Scorer> make_runtime_scorer(const Weights<std::int8_t>&, const CrossHeads&,
+                                                     std::shared_ptr<const Shortlist>);
 
 }  // namespace edgewise

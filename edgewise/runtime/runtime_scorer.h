@@ -9,6 +9,7 @@
 #include "edgewise/runtime/kv_cache.h"
 #include "edgewise/runtime/weights.h"
 #include "edgewise/search/scorer.h"
+#include "edgewise/search/shortlist.h"
 
 namespace edgewise {
 
@@ -35,11 +36,13 @@ struct EncoderBatch {
 
 /// Implements RuntimeModel::make_scorer for one type of weights. `weights` must outlive the scorer.
 template <typename T>
-std::unique_ptr<Scorer> make_runtime_scorer(const Weights<T>& weights, const CrossHeads& recorded_heads);
+std::unique_ptr<Scorer> make_runtime_scorer(const Weights<T>& weights, const CrossHeads& recorded_heads,
+                                            std::shared_ptr<const Shortlist> shortlist);
 
 /// The part of make_runtime_scorer for Universal Transformers. `recorded_heads.layer` is ignored: steps return
 /// the weights of each node's last ponder step.
 template <typename T>
-std::unique_ptr<Scorer> make_universal_runtime_scorer(const Weights<T>& weights, const CrossHeads& recorded_heads);
+std::unique_ptr<Scorer> make_universal_runtime_scorer(const Weights<T>& weights, const CrossHeads& recorded_heads,
+                                                      std::shared_ptr<const Shortlist> shortlist);
 
 }  // namespace edgewise

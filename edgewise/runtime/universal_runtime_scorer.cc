@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <utility>
 #include <vector>
 
 #include "edgewise/base/profile.h"
@@ -20,7 +21,8 @@ using kernels::SourceRange;
 template <typename T>
 class UniversalRuntimeScorer : public Scorer {
  public:
-  UniversalRuntimeScorer(const Weights<T>& weights, const CrossHeads& recorded_heads)
+  UniversalRuntimeScorer(const Weights<T>& weights, const CrossHeads& recorded_heads,
+                         std::shared_ptr<const Shortlist> shortlist)
       : weights_(weights),
         width_(weights.heads.width()),
         filter_input_size_(weights.encoder.convolution.is_on() ? weights.options.size : 0),
@@ -31,6 +33,7 @@ class UniversalRuntimeScorer : public Scorer {
                 .self_size = 2 * width_ + filter_input_size_}),
         encoder_(weights, weights.encoder, weights.options.encoder_layers, /*step_offset=*/0),
         decoder_(weights, weights.decoder, weights.options.decoder_layers, cache_.self_offset(1)),
+        shortlist_(weights, std::move(shortlist)),
         recorder_(recorded_heads, weights.heads, 1) {}
 
   std::int64_t vocabulary_size() const override { return weights_.options.output_vocabulary; }
@@ -42,6 +45,7 @@ class UniversalRuntimeScorer : public Scorer {
     cache_.add_inputs(slots, inputs);
     const float* projected = encoder_.rows().project(weights_.decoder.layers.front().cross_attention.key_value);
     write_entries(cache_.rows(), cache_.cross_offset(0), 2 * width_, projected, 2 * width_);
+    if (shortlist_.is_on()) shortlist_.set_inputs(slots, inputs);
   }
 
   void step(const StepRequest& request, StepResult& result) override {
@@ -54,7 +58,7 @@ class UniversalRuntimeScorer : public Scorer {
       if (request.attention) recorder_.write(result);
       result.ponder_steps = decoder_.halting().ponder_steps();
     }
-    output_projection_.write(weights_, decoder_.rows().input(), request, result);
+    output_projection_.write(weights_, decoder_.rows().input(), request, shortlist_, result);
   }
 
  private:
@@ -119,6 +123,7 @@ class UniversalRuntimeScorer : public Scorer {
   UniversalLayer<T, float> encoder_;
   UniversalLayer<T, CacheElement<T>> decoder_;
   OutputProjection output_projection_;
+  ShortlistColumns<T> shortlist_;
   CrossAttentionRecorder recorder_;
 
   EncoderBatch batch_;
@@ -129,12 +134,16 @@ class UniversalRuntimeScorer : public Scorer {
 }  // namespace
 
 template <typename T>
-std::unique_ptr<Scorer> make_universal_runtime_scorer(const Weights<T>& weights, const CrossHeads& recorded_heads) {
-  return std::make_unique<UniversalRuntimeScorer<T>>(weights, recorded_heads);
+std::unique_ptr<Scorer> make_universal_runtime_scorer(const Weights<T>& weights, const CrossHeads& recorded_heads,
+                                                      std::shared_ptr<const Shortlist> shortlist) {
+  return std::make_unique<UniversalRuntimeScorer<T>>(weights, recorded_heads, std::move(shortlist));
 }
 
-template std::unique_ptr<Scorer> make_universal_runtime_scorer(const Weights<float>&, const CrossHeads&);
-template std::unique_ptr<Scorer> make_universal_runtime_scorer(const Weights<BFloat16>&, const CrossHeads&);
-template std::unique_ptr<Scorer> make_universal_runtime_scorer(const Weights<std::int8_t>&, const CrossHeads&);
+template std::unique_ptr<Scorer> make_universal_runtime_scorer(const Weights<float>&, const CrossHeads&,
+                                                               std::shared_ptr<const Shortlist>);
+template std::unique_ptr<Scorer> make_universal_runtime_scorer(const Weights<BFloat16>&, const CrossHeads&,
+                                                               std::shared_ptr<const Shortlist>);
+template std::unique_ptr<Scorer> make_universal_runtime_scorer(const Weights<std::int8_t>&, const CrossHeads&,
+                                                               std::shared_ptr<const Shortlist>);
 
 }  // namespace edgewise

@@ -66,11 +66,11 @@ namespace edgewise {
 // Scoring: the prefix is the whole output; its score is the score in a search without repetition penalty.
 //
 // Each output begins with SearchInput::forced, whose log-probability does not count, and then the prefix, whose
-// log-probability counts. Both count as tokens of the output, and may be tokens that the options forbid. The options
-// restrict the tokens after them; if they allow none, the end token follows. An end token in a prefix is no repetition:
-// the end token may follow without penalty. With BeamRules::kHuggingFace, a prefix is what generate() has in
-// decoder_input_ids: neither its log-probability nor its length counts in the score, nor do those of the forced tokens
-// before it.
+// log-probability counts unless it is -inf. Both count as tokens of the output, and may be tokens that the options
+// forbid. The options restrict the tokens after them; if they allow none, the end token follows. An end token in a
+// prefix is no repetition: the end token may follow without penalty. With BeamRules::kHuggingFace, a prefix is what
+// generate() has in decoder_input_ids: neither its log-probability nor its length counts in the score, nor do those of
+// the forced tokens before it.
 //
 // An empty input has the empty output of score 0 and is not passed to the scorer.
 

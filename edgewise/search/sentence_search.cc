@@ -162,7 +162,10 @@ void SentenceSearch::store_ponder_steps(const Step& step) {
 void SentenceSearch::add_prefix_score(const Step& step) {
   double log_probability = 0.0;
   for (NodeIndex node = first_node_; node < tree_.num_nodes() && has_next_first_token(node); ++node) {
-    if (has_scored_next_token(node)) log_probability += wanted_log_probability(node, 0, step);
+    if (!has_scored_next_token(node)) continue;
+    const double of_token = wanted_log_probability(node, 0, step);
+    const bool counts = !std::isinf(of_token) || rules_.options().kind == SearchKind::kScoring;
+    if (counts) log_probability += of_token;
   }
   for (ActiveHypothesis& hypothesis : active_) hypothesis.log_probability += log_probability;
 }

@@ -90,6 +90,9 @@ struct ServedTranslationOptions {
         "where translating computes: cpu; cuda, the first GPU; cuda:N, the GPU number N; or auto, a GPU if one can be "
         "used");
     field("precision", self.translator.precision, "number format of matrix products");
+    field("shortlist", self.translator.shortlist,
+          "lexical shortlists of models that have one: auto, which computes only the output tokens that it selects for "
+          "an input, or off");
     field("beam", self.translator.beam, "hypotheses in the beam; none: as the config of each model says",
           range_of<SearchOptions>("beam"));
     field("batch_sentences", self.translator.capacity.sentences, "most sentences that a worker translates at a time",

@@ -12,7 +12,6 @@
 
 #include "edgewise/base/config/config.h"
 #include "edgewise/base/error.h"
-#include "edgewise/base/files/directory.h"
 #include "edgewise/base/files/stored_parameters.h"
 #include "edgewise/runtime/runtime_model.h"
 #include "edgewise/runtime/weight_matrix.h"
@@ -27,20 +26,6 @@ namespace {
 /// Throws Error unless the parameters are the tensors that the model's config describes.
 void check_tensors(const ModelFiles& model) {
   RuntimeModel(model.experiment.model, model.parameters, model.parameters_name, RuntimePrecision::kFp32);
-}
-
-/// Writes a model directory with the config and the vocabularies of a model, and with other parameters: the bytes of a
-/// safetensors file. Errors begin with `caller`.
-void write_with_parameters(const ModelFiles& model, std::string_view parameters,
-                           const std::filesystem::path& destination, std::string_view caller) {
-  DirectoryWriter writer(destination, caller);
-  for (const auto& [name, bytes] :
-       serialize_vocabularies(model.codec.vocabularies, model.experiment.vocabulary.shared)) {
-    writer.write(name, bytes);
-  }
-  writer.write(kConfigFile, model.config);
-  writer.write(kParametersFile, parameters);
-  writer.commit();
 }
 
 constexpr std::string_view kCaller = "average";
@@ -160,7 +145,7 @@ void average_models(std::span<const std::filesystem::path> models, const std::fi
     check_tensors(model);
     sum.add(model);
   }
-  write_with_parameters(first, sum.mean(), destination, kCaller);
+  write_derived_model(first, sum.mean(), destination, kCaller);
 }
 
 void quantise_model(const std::filesystem::path& model, const std::filesystem::path& destination, Overwrite overwrite) {
@@ -168,7 +153,7 @@ void quantise_model(const std::filesystem::path& model, const std::filesystem::p
   check_output_directory(destination, std::array{model}, overwrite, kQuantise);
   const ModelFiles files = read_model_files(model, kQuantise);
   check_tensors(files);
-  write_with_parameters(files, quantise_tensors(files.parameters), destination, kQuantise);
+  write_derived_model(files, quantise_tensors(files.parameters), destination, kQuantise);
 }
 
 }  // namespace edgewise

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "edgewise/base/error.h"
+#include "edgewise/base/files/directory.h"
 #include "edgewise/base/files/files.h"
 #include "edgewise/base/files/stored_parameters.h"
 #include "edgewise/base/utf8.h"
@@ -136,7 +137,12 @@ ModelFiles read_model_files(const ListedDirectory& files, std::string_view calle
   SafetensorsFile parameters = SafetensorsFile::parse(files.read(kParametersFile, kAvailableMemory), name);
   check_finite(parameters, name, caller);
   check_begin_embedding(experiment.model, parameters, name, caller);
-  return {experiment, text_codec(experiment, vocabularies), std::move(parameters), name, std::move(config)};
+  ModelFiles model = {experiment, text_codec(experiment, vocabularies), std::move(parameters), name, std::move(config)};
+  if (files.has(kShortlistFile)) {
+    model.shortlist = make_shortlist(files.read(kShortlistFile, kMaxShortlistBytes), experiment, vocabularies,
+                                     fmt::format("{}: {}", caller, files.path(kShortlistFile)));
+  }
+  return model;
 }
 
 std::vector<ModelFiles> read_models(const std::vector<std::string>& paths, std::string_view caller) {
@@ -152,6 +158,19 @@ std::vector<ModelFiles> read_models(const std::vector<std::string>& paths, std::
   return models;
 }
 
+void write_derived_model(const ModelFiles& model, std::string_view parameters, const fs::path& destination,
+                         std::string_view caller) {
+  DirectoryWriter writer(destination, caller);
+  for (const auto& [name, bytes] :
+       serialize_vocabularies(model.codec.vocabularies, model.experiment.vocabulary.shared)) {
+    writer.write(name, bytes);
+  }
+  writer.write(kConfigFile, model.config);
+  writer.write(kParametersFile, parameters);
+  if (model.shortlist != nullptr) writer.write(kShortlistFile, serialize_shortlist(model.shortlist->table()));
+  writer.commit();
+}
+
 TransformerOptions transformer_options(const Experiment& experiment, const Vocabularies& vocabularies) {
   TransformerOptions options = experiment.model;
   options.input_vocabulary = vocabularies.input->size();
@@ -163,6 +182,18 @@ TransformerOptions transformer_options(const Experiment& experiment, const Vocab
         "Transformer: begin_embedding is zero, needs a vocabulary whose outputs cannot contain the begin token {}",
         quote(vocabularies.output->token_text(options.begin_token)));
   return options;
+}
+
+std::shared_ptr<const Shortlist> make_shortlist(std::string_view bytes, const Experiment& experiment,
+                                                const Vocabularies& vocabularies, const std::string& where) {
+  check(has_encoder(experiment.model.kind), "{} belongs to a language model, needs a model with inputs; remove it",
+        where);
+  return std::make_shared<Shortlist>(parse_shortlist(bytes, where),
+                                     ShortlistVocabularies{.input_size = vocabularies.input->size(),
+                                                           .output_size = vocabularies.output->size(),
+                                                           .end_token = vocabularies.output->special().end,
+                                                           .is_shared = experiment.vocabulary.shared},
+                                     where);
 }
 
 TextCodec text_codec(const Experiment& experiment, const Vocabularies& vocabularies) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // In its own file, so that programs that only read model files do not link the runtime.
 #include <memory>
+#include <utility>
 
 #include "edgewise/runtime/gpu/model.h"
 #include "edgewise/runtime/runtime_model.h"
@@ -12,7 +13,9 @@ ScorerFactory make_runtime_scorer_factory(ModelFiles files, RuntimePrecision pre
                                           const CrossHeads& recorded_heads, const StopRequest* stop) {
   const auto model = std::make_shared<const RuntimeModel>(files.experiment.model, files.parameters,
                                                           files.parameters_name, precision, stop);
-  return [model, recorded_heads] { return model->make_scorer(recorded_heads); };
+  return [model, recorded_heads, shortlist = std::move(files.shortlist)] {
+    return model->make_scorer(recorded_heads, shortlist);
+  };
 }
 
 ScorerFactory make_gpu_scorer_factory(ModelFiles files, RuntimePrecision precision, const CrossHeads& recorded_heads,

@@ -25,6 +25,11 @@ TextCodec make_codec(const std::vector<ModelFiles>& models) {
   return codec;
 }
 
+/// Returns whether models use their shortlists. The output that scoring gets may have tokens that no shortlist selects.
+bool uses_shortlists(const TranslatorOptions& options, const SearchOptions& search) {
+  return options.shortlist == ShortlistUse::kAuto && options.search.value_or(search).kind != SearchKind::kScoring;
+}
+
 ScorerFactory make_ensemble(std::vector<ModelFiles> models, const TranslatorOptions& options) {
   const std::optional<std::int64_t> gpu = choose_gpu({"Translator: device", options.device});
   std::vector<ScorerFactory> factories;
@@ -52,6 +57,9 @@ LoadedModels load_models(std::vector<ModelFiles> models, const TranslatorOptions
   }
   TextCodec codec = make_codec(models);
   SearchOptions search = models.front().experiment.search;
+  for (ModelFiles& model : models) {
+    if (!uses_shortlists(options, search)) model.shortlist.reset();
+  }
   return {
       .codec = std::move(codec), .search = std::move(search), .make_scorer = make_ensemble(std::move(models), options)};
 }

@@ -17,11 +17,20 @@
 
 namespace edgewise {
 
+/// Whether a model with a shortlist (search/shortlist.h) computes only the tokens that it selects.
+enum class ShortlistUse {
+  kAuto,  // on CPUs, except for scoring, whose outputs may have any token
+  kOff
+};
+
+inline constexpr auto enum_names(ShortlistUse) { return names_in_order<ShortlistUse>("auto", "off"); }
+
 /// Options of a Translator. Search options that are not set come from the [search] section of the model's config. The
 /// listed fields are those that a user may set by name, beside the fields of SearchOptions.
 struct TranslatorOptions {
   std::string device = "cpu";                            // device/choose_gpu.h
   RuntimePrecision precision = RuntimePrecision::kFp32;  // number format of the model's matrix products
+  ShortlistUse shortlist = ShortlistUse::kAuto;          // whether models use theirs
   std::optional<SearchOptions> search = {};              // all search options but the special tokens
   std::optional<std::int64_t> beam = {};                 // search.beam
   std::optional<std::int64_t> n_best = {};               // search.n_best
@@ -48,6 +57,10 @@ struct TranslatorOptions {
         "where translating computes: cpu; cuda, the first GPU; cuda:N, the GPU number N; or auto, a GPU if one can be "
         "used");
     field("precision", self.precision, "number format of matrix products");
+    field(
+        "shortlist", self.shortlist,
+        "lexical shortlist of a model that has one: auto, which computes only the output tokens that it selects for an "
+        "input, or off");
     field("input_language", self.languages.input,
           "a multilingual model's name of the language of inputs, such as eng_Latn; empty: as in the model's config");
     field("output_language", self.languages.output,
@@ -89,8 +102,9 @@ struct LoadedModels {
   ScorerFactory make_scorer;
 };
 
-/// Packs models from read_models; several are an ensemble. Of the options, device, precision, recorded_heads and
-/// stop have an effect. Throws Error for an empty list, and StopException if options.stop is set meanwhile.
+/// Packs models from read_models; several are an ensemble. Of the options, device, precision, shortlist, search,
+/// recorded_heads and stop have an effect. Throws Error for an empty list, and StopException if options.stop is set
+/// meanwhile.
 LoadedModels load_models(std::vector<ModelFiles> models, const TranslatorOptions& options);
 
 /// The text codec, the search options and the scorers of a model or an ensemble: what translating needs apart from a

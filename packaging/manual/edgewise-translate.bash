@@ -25,6 +25,7 @@ _edgewise_translate() {
     ":--attention-layer") return ;;
     ":--attention-head") return ;;
     ":--threads") return ;;
+    ":--shortlist") mapfile -t COMPREPLY < <(compgen -W "auto off" -- "$word"); return ;;
     ":--beam") return ;;
     ":--nbest") return ;;
     ":--length-penalty") return ;;
@@ -42,7 +43,7 @@ _edgewise_translate() {
   esac
   local names=
   case "$path" in
-    "") names="-h --help --version --out --model --device --precision --from --to --batch-sentences --batch-tokens --workers --attention-layer --attention-head --threads --beam --nbest --length-penalty --set --prefix --max-input --long-inputs --max-line --bad-text --unknown --no-protect --scores --alignments --text --html --max-document --text-language --line-breaks --json --attention --shard --merge" ;;
+    "") names="-h --help --version --out --model --device --precision --from --to --batch-sentences --batch-tokens --workers --attention-layer --attention-head --threads --shortlist --beam --nbest --length-penalty --set --prefix --max-input --long-inputs --max-line --bad-text --unknown --no-protect --scores --alignments --text --html --max-document --text-language --line-breaks --json --attention --shard --merge" ;;
   esac
   if [[ $word == -* ]]; then
     mapfile -t COMPREPLY < <(compgen -W "$names" -- "$word")

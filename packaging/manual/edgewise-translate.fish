@@ -23,6 +23,7 @@ complete -c edgewise-translate -n '__fish_edgewise_translate_at ""' -l workers -
 complete -c edgewise-translate -n '__fish_edgewise_translate_at ""' -l attention-layer -x -d 'the decoder layer whose cross-attention gives the alignments, from 0'
 complete -c edgewise-translate -n '__fish_edgewise_translate_at ""' -l attention-head -x -d 'the head of --attention-layer, from 0'
 complete -c edgewise-translate -n '__fish_edgewise_translate_at ""' -l threads -x -d 'the number of threads'
+complete -c edgewise-translate -n '__fish_edgewise_translate_at ""' -l shortlist -x -a 'auto off' -d 'the lexical shortlist of a model that has one: auto (default) computes only the output tokens that it selects for an input'
 complete -c edgewise-translate -n '__fish_edgewise_translate_at ""' -l beam -x -d 'the number of hypotheses in the beam'
 complete -c edgewise-translate -n '__fish_edgewise_translate_at ""' -l nbest -x -d 'the number of outputs per sentence'
 complete -c edgewise-translate -n '__fish_edgewise_translate_at ""' -l length-penalty -x -d 'the exponent of the length that divides a score'

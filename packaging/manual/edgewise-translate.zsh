@@ -17,6 +17,7 @@ _edgewise-translate() {
     '(--attention-layer)--attention-layer=[the decoder layer whose cross-attention gives the alignments, from 0]:NUMBER:' \
     '(--attention-head)--attention-head=[the head of --attention-layer, from 0]:NUMBER:' \
     '(--threads)--threads=[the number of threads]:NUMBER:' \
+    '(--shortlist)--shortlist=[the lexical shortlist of a model that has one\: auto (default) computes only the output tokens that it selects for an input]:ENUM:(auto off)' \
     '(--beam)--beam=[the number of hypotheses in the beam]:NUMBER:' \
     '(--nbest)--nbest=[the number of outputs per sentence]:NUMBER:' \
     '(--length-penalty)--length-penalty=[the exponent of the length that divides a score]:NUMBER:' \

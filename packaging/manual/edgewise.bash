@@ -34,6 +34,7 @@ _edgewise() {
     " translate:--attention-layer") return ;;
     " translate:--attention-head") return ;;
     " translate:--threads") return ;;
+    " translate:--shortlist") mapfile -t COMPREPLY < <(compgen -W "auto off" -- "$word"); return ;;
     " translate:--beam") return ;;
     " translate:--nbest") return ;;
     " translate:--length-penalty") return ;;
@@ -203,7 +204,7 @@ _edgewise() {
   case "$path" in
     "") names="-h --help --version" ;;
     " train") names="-h --help --out --from --set --resume --end-with-parent --device --threads --processes --max-restarts --timeout" ;;
-    " translate") names="-h --help --out --model --device --precision --from --to --batch-sentences --batch-tokens --workers --attention-layer --attention-head --threads --beam --nbest --length-penalty --set --prefix --max-input --long-inputs --max-line --bad-text --unknown --no-protect --scores --alignments --text --html --max-document --text-language --line-breaks --json --attention --shard --merge" ;;
+    " translate") names="-h --help --out --model --device --precision --from --to --batch-sentences --batch-tokens --workers --attention-layer --attention-head --threads --shortlist --beam --nbest --length-penalty --set --prefix --max-input --long-inputs --max-line --bad-text --unknown --no-protect --scores --alignments --text --html --max-document --text-language --line-breaks --json --attention --shard --merge" ;;
     " generate") names="-h --help --model --prompt --lines --json --echo --max-tokens --temperature --top-k --top-p --min-p --repetition-penalty --samples --seed --stop --ignore-end --precision --batch --threads" ;;
     " serve") names="-h --help --model --language-model --config --listen --drain-seconds --set --threads --print-config" ;;
     " vocab") names="-h --help --out --overwrite --set" ;;

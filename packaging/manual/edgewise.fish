@@ -37,6 +37,7 @@ complete -c edgewise -n '__fish_edgewise_at " translate"' -l workers -x -d 'the 
 complete -c edgewise -n '__fish_edgewise_at " translate"' -l attention-layer -x -d 'the decoder layer whose cross-attention gives the alignments, from 0'
 complete -c edgewise -n '__fish_edgewise_at " translate"' -l attention-head -x -d 'the head of --attention-layer, from 0'
 complete -c edgewise -n '__fish_edgewise_at " translate"' -l threads -x -d 'the number of threads'
+complete -c edgewise -n '__fish_edgewise_at " translate"' -l shortlist -x -a 'auto off' -d 'the lexical shortlist of a model that has one: auto (default) computes only the output tokens that it selects for an input'
 complete -c edgewise -n '__fish_edgewise_at " translate"' -l beam -x -d 'the number of hypotheses in the beam'
 complete -c edgewise -n '__fish_edgewise_at " translate"' -l nbest -x -d 'the number of outputs per sentence'
 complete -c edgewise -n '__fish_edgewise_at " translate"' -l length-penalty -x -d 'the exponent of the length that divides a score'

@@ -279,7 +279,8 @@ RandomStudent::Rows RandomStudent::recur(const std::string& prefix, const Rows& 
 }
 
 std::vector<double> RandomStudent::log_probabilities(const std::vector<std::int64_t>& input,
-                                                     const std::vector<std::int64_t>& output) const {
+                                                     const std::vector<std::int64_t>& output,
+                                                     const std::vector<std::int32_t>& selected) const {
   Rows encoded = embed(/*is_output=*/false, input);
   for (std::int64_t i = 1; i <= options_.encoder_layers; ++i) {
     const std::string layer = fmt::format("encoder_l{}_", i);
@@ -296,7 +297,11 @@ std::vector<double> RandomStudent::log_probabilities(const std::vector<std::int6
   for (std::size_t t = 0; t < output.size(); ++t) {
     std::vector<double> logits = multiply(matrices_.at(table(/*is_output=*/true)), x[t], /*is_transposed=*/true);
     double sum = 0;
-    for (std::size_t i = 0; i < logits.size(); ++i) sum += std::exp(logits[i] += vectors_.at(kOutputBias)[i]);
+    for (std::size_t i = 0; i < logits.size(); ++i) {
+      logits[i] += vectors_.at(kOutputBias)[i];
+      const bool counts = selected.empty() || std::ranges::binary_search(selected, static_cast<std::int32_t>(i));
+      if (counts) sum += std::exp(logits[i]);
+    }
     found.push_back(logits[static_cast<std::size_t>(output[t])] - std::log(sum));
   }
   return found;

@@ -41,9 +41,10 @@ class RandomStudent {
   /// Writes the model file, and returns its name.
   std::string write_model_file(const std::filesystem::path& folder) const;
 
-  /// Returns the log-probabilities of the output tokens; the input has its end token.
-  std::vector<double> log_probabilities(const std::vector<std::int64_t>& input,
-                                        const std::vector<std::int64_t>& output) const;
+  /// Returns the log-probabilities of the output tokens; the input has its end token. They are normalised over the
+  /// tokens `selected`, or over all if it is empty.
+  std::vector<double> log_probabilities(const std::vector<std::int64_t>& input, const std::vector<std::int64_t>& output,
+                                        const std::vector<std::int32_t>& selected = {}) const;
 
   /// Returns the bytes of the model file, which is no npz file.
   std::string binary_file() const;

@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "edgewise/base/random.h"
 #include "edgewise/convert/imported_model.h"
 #include "edgewise/convert/marian_binary.h"
 #include "edgewise/convert/token_list_builder.h"
@@ -42,11 +45,26 @@ RandomStudent random_student(Weights weights, bool is_split = false, bool has_ga
                         .has_gaps = has_gaps});
 }
 
+/// Returns a shortlist with a few random tokens for each piece of the input, and those of kOutputs.
+ShortlistTable random_shortlist(bool is_split) {
+  RandomStream random(/*seed=*/6);
+  ShortlistTable table = {.first = 12, .best = 4};
+  for (std::int64_t list = 0; list < count_pieces(false); ++list) {
+    for (std::uint64_t n = random.next_below(5); n > 0; --n) {
+      table.tokens.push_back(static_cast<std::uint32_t>(random.next_below(count_pieces(is_split))));
+    }
+    table.tokens.push_back(40);
+    table.offsets.push_back(table.tokens.size());
+  }
+  return table;
+}
+
 /// Writes a folder as Bergamot has it, with a config.
 void write_bergamot(const RandomStudent& student, bool is_split, const fs::path& folder) {
   const std::string model = student.write_model_file(folder);
   fs::copy(piece_file(false), folder / (is_split ? "source.spm" : "vocab.xxen.spm"));
   if (is_split) fs::copy(piece_file(true), folder / "target.spm");
+  write(folder / "lex.s2t.bin", serialize_shortlist(random_shortlist(is_split)));
   const std::string vocabularies = is_split ? "- source.spm\n- target.spm\n" : "- vocab.xxen.spm\n- vocab.xxen.spm\n";
   write(folder / "config.intgemm8bitalpha.yml",
         "relative-paths: true\nmodels:\n- " + model + "\nvocabs:\n" + vocabularies +
@@ -60,7 +78,7 @@ void write_firefox(const RandomStudent& student, bool is_split, const fs::path& 
   student.write_model_file(folder);
   fs::copy(piece_file(false), folder / (is_split ? "srcvocab.xxen.spm" : "vocab.xxen.spm"));
   if (is_split) fs::copy(piece_file(true), folder / "trgvocab.xxen.spm");
-  write(folder / "lex.50.50.xxen.s2t.bin", "x");
+  write(folder / "lex.50.50.xxen.s2t.bin", serialize_shortlist(random_shortlist(is_split)));
   write(folder / "metadata.json", "{}");
 }
 
@@ -76,14 +94,18 @@ class StudentTest : public testing::Test {
   }
 
   /// Returns the differences of log-probabilities from the definition, one for each token.
-  std::vector<double> differences(const RandomStudent& student, RuntimePrecision precision) const {
+  std::vector<double> differences(const RandomStudent& student, RuntimePrecision precision,
+                                  bool has_shortlist = false) const {
     ModelFiles model = read_model_files(directory(), "test");
+    if (!has_shortlist) model.shortlist.reset();
+    const std::shared_ptr<const Shortlist> shortlist = model.shortlist;
     const std::int64_t begin = model.codec.vocabularies.output->special().begin;
     const ScorerFactory make_scorer = make_runtime_scorer_factory(std::move(model), precision);
     const auto scorer = make_scorer();
     std::vector<double> found;
     for (std::size_t i = 0; i < kTexts.size(); ++i) {
-      const std::vector<double> expected = student.log_probabilities(kTexts[i], kOutputs[i]);
+      const auto selected = has_shortlist ? shortlist->select(kTexts[i]) : std::vector<std::int32_t>();
+      const std::vector<double> expected = student.log_probabilities(kTexts[i], kOutputs[i], selected);
       const auto actual = log_probabilities_of(*scorer, kTexts[i], kOutputs[i], begin);
       for (std::size_t t = 0; t < expected.size(); ++t) found.push_back(std::abs(actual[t] - expected[t]));
     }
@@ -119,6 +141,7 @@ TEST_F(StudentTest, OfFullPrecisionHasTheLogProbabilitiesOfItsDefinition) {
     const TransformerOptions options = import();
     EXPECT_EQ(options.decoder_mixer, DecoderMixer::kSsru);
     EXPECT_LT(largest(differences(student, RuntimePrecision::kFp32)), 1e-4);
+    EXPECT_LT(largest(differences(student, RuntimePrecision::kFp32, /*has_shortlist=*/true)), 1e-4);
   }
 }
 
@@ -133,9 +156,11 @@ TEST_F(StudentTest, WithStoredMultipliersHasTheLogProbabilitiesOfItsDefinitionOn
     import();
     for (const kernels::InstructionSet set : kernels::runnable_instruction_sets()) {
       const kernels::ForcedInstructionSet forced(set);
-      const std::vector<double> rounded = differences(student, RuntimePrecision::kInt8);
-      EXPECT_LT(median(rounded), 2e-5);
-      EXPECT_LT(largest(rounded), 0.05);
+      for (const bool has_shortlist : {false, true}) {
+        const std::vector<double> rounded = differences(student, RuntimePrecision::kInt8, has_shortlist);
+        EXPECT_LT(median(rounded), 2e-5);
+        EXPECT_LT(largest(rounded), 0.05);
+      }
     }
     // Products of full precision do not round their inputs.
     EXPECT_GT(median(differences(student, RuntimePrecision::kFp32)), 1e-3);
@@ -187,6 +212,70 @@ TEST_F(StudentTest, TranslatesWithTheSettingsOfFirefox) {
   }
 }
 
+TEST_F(StudentTest, KeepsItsShortlistInTheModelDirectory) {
+  for (const bool is_split : {false, true}) {
+    fs::remove_all(source_);
+    fs::create_directory(source_);
+    fs::remove_all(directory());
+    write_firefox(random_student(Weights::kInt8Alpha, is_split), is_split, source_);
+    import();
+    EXPECT_EQ(read_file(directory() / kShortlistFile, "test"), read_file(source_ / "lex.50.50.xxen.s2t.bin", "test"));
+    const ModelFiles model = read_model_files(directory(), "test");
+    ASSERT_NE(model.shortlist, nullptr);
+    const std::int64_t last = count_pieces(false) - 1;
+    const std::vector<std::int32_t> selected = model.shortlist->select({last, 2});
+    EXPECT_EQ(std::ranges::binary_search(selected, static_cast<std::int32_t>(last)), !is_split);
+    EXPECT_EQ(selected.size() % 8, 0U);
+    const fs::path quantised = temporary_.path() / "quantised";
+    fs::remove_all(quantised);
+    quantise_model(directory(), quantised);
+    EXPECT_EQ(read_file(quantised / kShortlistFile, "test"), read_file(directory() / kShortlistFile, "test"));
+  }
+}
+
+TEST_F(StudentTest, MayHaveNoShortlistOrOneAsText) {
+  const RandomStudent student = random_student(Weights::kInt8Alpha);
+  write_firefox(student, false, source_);
+  fs::remove(source_ / "lex.50.50.xxen.s2t.bin");
+  EXPECT_EQ(import_model(source_, "test").shortlist, nullptr);
+  fs::remove_all(source_);
+  fs::create_directory(source_);
+  write_bergamot(student, false, source_);
+  replace("config.intgemm8bitalpha.yml", "lex.s2t.bin", "lex.s2t.gz")(source_);
+  EXPECT_EQ(import_model(source_, "test").shortlist, nullptr);
+}
+
+TEST_F(StudentTest, TranslatesWithTheTokensOfItsShortlistUnlessItIsOff) {
+  write_firefox(random_student(Weights::kInt8Alpha), false, source_);
+  import();
+  const std::string text = "The station is near.";
+  const auto has_selected_tokens = [&](const TranslatorOptions& options) {
+    std::vector<ModelFiles> models;
+    models.push_back(read_model_files(directory(), "test"));
+    const std::shared_ptr<const Shortlist> shortlist = models.front().shortlist;
+    LoadedModels loaded = load_models(std::move(models), options);
+    const std::unique_ptr<Scorer> scorer = loaded.make_scorer();
+    const TranslationEngine engine(std::move(loaded), options);
+    const std::vector<Tokens> inputs = {engine.encode({.input = text}).parts.at(0).input.tokens};
+    const std::vector<std::int32_t> selected = shortlist->select(inputs[0]);
+    const Hypothesis best = search(*scorer, inputs, engine.search_options()).at(0).at(0);
+    return std::ranges::all_of(best.tokens, [&](std::int64_t token) {
+      return std::ranges::binary_search(selected, static_cast<std::int32_t>(token));
+    });
+  };
+  for (const auto& [precision, name] : enum_names(RuntimePrecision{})) {
+    SCOPED_TRACE(name);
+    EXPECT_TRUE(has_selected_tokens({.precision = precision}));
+    EXPECT_FALSE(has_selected_tokens({.precision = precision, .shortlist = ShortlistUse::kOff}));
+  }
+  // Scoring needs the log-probabilities of all tokens.
+  SearchOptions scoring;
+  scoring.kind = SearchKind::kScoring;
+  Translator scorer(directory(), {.search = scoring});
+  const Translation scored = scorer.translate(std::vector<TranslationRequest>{{.input = text, .prefix = "zzz"}}).at(0);
+  EXPECT_TRUE(std::isfinite(scored.outputs.at(0).score));
+}
+
 class HostileStudentTest : public ModelChangeTest {
  protected:
   HostileStudentTest() {
@@ -219,6 +308,14 @@ TEST_F(HostileStudentTest, IsRefusedWithASentenceThatNamesTheFileAndTheSetting) 
           {"other pieces",
            with_file("vocab.xxen.spm", read_file(folder_of_committed_models() / "marian_npz/source.spm")),
            "{}/vocab.xxen.spm has"},
+          {"no shortlist", without("lex.s2t.bin"), "{}/lex.s2t.bin"},
+          {"an empty shortlist", with_file("lex.s2t.bin", ""),
+           "{}/lex.s2t.bin, byte 0: the first number has 0 bytes, needs 8"},
+          {"another file as shortlist", with_file("lex.s2t.bin", "0123456789"), "{}/lex.s2t.bin begins with 0x"},
+          {"a shortlist of another model", with_file("lex.s2t.bin", serialize_shortlist({.offsets = {0, 0}})),
+           "{}/lex.s2t.bin has 1 lists, needs "},
+          {"a shortlist in another folder", replace(kConfigName, "- lex", "- ../lex"),
+           "{}/config.intgemm8bitalpha.yml: a file is \"../lex.s2t.bin\", needs the name of a file beside this one"},
           {"an empty model", with_file(kStudentFile, ""),
            "{}/model.xxen.intgemm.alphas.bin, byte 0: the version has 0 bytes, needs 8"},
           {"another recurrent network", replace(kStudentFile, "dec-cell: ssru", "dec-cell: grus"),

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cstdint>
+#include <cstring>
+#include <functional>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -10,11 +13,14 @@
 #include "edgewise/base/files/manifest.h"
 #include "edgewise/base/files/safetensors.h"
 #include "edgewise/options/experiment.h"
+#include "edgewise/search/shortlist.h"
 #include "tests/fuzz/check.h"
 #include "tests/fuzz/readers.h"
 
 namespace edgewise::fuzz {
 namespace {
+
+constexpr std::int64_t kMaxFuzzedTokens = 100'000;
 
 std::uint64_t sum_of_bytes(const SafetensorsFile& file) {
   std::uint64_t sum = 0;
@@ -89,6 +95,33 @@ void read_json(std::string_view bytes) {
   accept_errors([&] {
     const std::uint64_t number = JsonScanner(bytes, "fuzzed").read_whole_number("number");
     require(JsonScanner(std::to_string(number), "written").read_whole_number("number") == number);
+  });
+}
+
+// Puts the right checksum into the bytes first, because altered files have wrong ones, and uses the shortlist with the
+// smallest vocabularies that it fits.
+void read_shortlist(std::string_view bytes) {
+  constexpr std::size_t kChecksumPlace = 8;
+  std::string file(bytes);
+  const std::uint64_t checksum = shortlist_checksum(file);
+  if (file.size() >= kChecksumPlace + sizeof(checksum)) {
+    std::memcpy(file.data() + kChecksumPlace, &checksum, sizeof(checksum));
+  }
+  accept_errors([&] {
+    const ShortlistTable table = parse_shortlist(file, "fuzzed");
+    require(serialize_shortlist(table) == file);
+    const std::int64_t inputs = std::ssize(table.offsets) - 1;
+    std::int64_t outputs = 1;
+    for (const std::uint32_t token : table.tokens) outputs = std::max(outputs, std::int64_t{token} + 1);
+    const Shortlist shortlist(table, {.input_size = inputs, .output_size = outputs, .end_token = outputs - 1},
+                              "fuzzed");
+    if (outputs > kMaxFuzzedTokens) return;
+    Tokens input = {-1, inputs};
+    for (std::int64_t token = 0; token < std::min<std::int64_t>(inputs, 20); ++token) input.push_back(token);
+    const std::vector<std::int32_t> selected = shortlist.select(input);
+    require(std::ranges::is_sorted(selected, std::ranges::less_equal()) && !selected.empty());
+    require(selected.front() >= 0 && selected.back() == outputs - 1);
+    require(selected.size() % 8 == 0 || std::ssize(selected) == outputs);
   });
 }
 

@@ -25,6 +25,7 @@ constexpr Reader kReaders[] = {
     {"safetensors", read_safetensors},
     {"sentencepiece", read_sentencepiece},
     {"settings", read_settings},
+    {"shortlist", read_shortlist},
     {"token_list", read_token_list},
     {"tokenizer", read_tokenizer},
     {"tree", read_tree},

@@ -24,6 +24,7 @@ void read_config(std::string_view bytes);
 void read_settings(std::string_view bytes);  // one `section.key=value` on each line
 void read_manifest(std::string_view bytes);
 void read_json(std::string_view bytes);
+void read_shortlist(std::string_view bytes);
 
 // Vocabularies and corpora (text_readers.cc).
 void read_vocabulary(std::string_view bytes);

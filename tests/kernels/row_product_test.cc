@@ -150,6 +150,35 @@ TYPED_TEST(RowProductOf, MatchesItsDefinitionOnEveryInstructionSet) {
   }
 }
 
+TYPED_TEST(RowProductOf, HasTheBitsOfCopiedColumnsOnEveryInstructionSet) {
+  for (const InstructionSet set : runnable_instruction_sets()) {
+    const ForcedInstructionSet forced(set);
+    for (const auto& [columns, depth] : kAllSizes) {
+      if (columns == 0) continue;
+      const Problem<TypeParam> problem({columns, depth}, /*has_bias=*/false, GemmActivation::kNone);
+      const std::vector<float> whole = problem.product(0, kRows);
+      for (const std::int64_t copied : {1, 70, 256}) {
+        SCOPED_TRACE(std::string(instruction_set_name(set)) + ", " + std::to_string(copied) + " of " +
+                     std::to_string(columns) + " x " + std::to_string(depth));
+        const auto source_of = [&](std::int64_t n) { return n % 5 == 3 ? -1 : n * 7 % columns; };
+        RowProduct<TypeParam> product = problem.row_product(0, kRows);
+        RowProductWeights<TypeParam> copies;
+        copies.allocate_like(*product.b, copied);
+        for (std::int64_t n = 0; n < copied; ++n) {
+          if (source_of(n) >= 0) copies.copy_column(n, *product.b, source_of(n));
+        }
+        product.b = &copies;
+        auto found = not_written(kRows * copied);
+        multiply_rows(product, found.data());
+        for (std::int64_t i = 0; i < kRows * copied; ++i) {
+          const std::int64_t source = source_of(i % copied);
+          ASSERT_EQ(found[i], source < 0 ? 0 : whole[i / copied * columns + source]) << "at " << i;
+        }
+      }
+    }
+  }
+}
+
 /// Expects that the last rows of a problem, computed without the other rows, have the bits that they have among all
 /// rows.
 template <typename T>

@@ -2,6 +2,9 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <cmath>
+#include <limits>
+
 #include "tests/search/table_scorer.h"
 
 namespace edgewise {
@@ -74,6 +77,31 @@ TEST(ForcedTokens, CountInTheLengthOfTheScore) {
   const Hypothesis found = results_of(2, {.tokens = {4}, .forced = {7}, .prefix = {6}}, options).at(0);
   EXPECT_DOUBLE_EQ(found.log_probability, 0.0 + table({4}, {7})[6] + table({4}, {7, 6})[3]);
   EXPECT_DOUBLE_EQ(found.score, found.log_probability / 3);
+}
+
+TEST(Prefix, OfATokenThatTheScorerRulesOutCountsInScoringAlone) {
+  const Table table = random_table(kVocabulary, /*seed=*/4);
+  const Table without_seven = [table](const Tokens& input, const Tokens& output) {
+    std::vector<float> log_probabilities = table(input, output);
+    if (output.empty()) log_probabilities[7] = -std::numeric_limits<float>::infinity();
+    return log_probabilities;
+  };
+  const auto results = [&](const SearchInput& input, const SearchOptions& options) {
+    TableScorer scorer(kVocabulary, without_seven, random_attention(/*seed=*/4));
+    return search(scorer, std::vector<SearchInput>{input}, options).at(0);
+  };
+  SearchOptions options;
+  options.beam = options.n_best = 3;
+  const std::vector<Hypothesis> prefixed = results({.tokens = {4, 5}, .prefix = {7}}, options);
+  const std::vector<Hypothesis> forced = results({.tokens = {4, 5}, .forced = {7}}, options);
+  ASSERT_EQ(prefixed.size(), forced.size());
+  for (std::size_t i = 0; i < forced.size(); ++i) {
+    EXPECT_EQ(prefixed[i].tokens, forced[i].tokens);
+    EXPECT_EQ(prefixed[i].log_probability, forced[i].log_probability);
+  }
+  options = {};
+  options.kind = SearchKind::kScoring;
+  EXPECT_TRUE(std::isinf(results({.tokens = {4, 5}, .prefix = {7}}, options).at(0).log_probability));
 }
 
 }  // namespace

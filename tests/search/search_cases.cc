@@ -222,7 +222,8 @@ double prefix_log_probability(const SearchCase& given) {
   double sum = 0;
   Tokens produced;
   for (const std::int64_t token : given.input.prefix) {
-    sum += given.table(given.input.tokens, produced)[static_cast<std::size_t>(token)];
+    const double of_token = given.table(given.input.tokens, produced)[static_cast<std::size_t>(token)];
+    if (!std::isinf(of_token) || given.options.kind == SearchKind::kScoring) sum += of_token;
     produced.push_back(token);
   }
   return sum;

@@ -41,7 +41,7 @@ std::vector<NextToken> tokens_after(const SearchCase& given, const Tokens& produ
 /// Returns the score of a whole output; `log_probability` includes the end token.
 double score_of(const SearchCase& given, const Tokens& tokens, double log_probability);
 
-/// Returns the sum of the table's log-probabilities of the prefix.
+/// Returns the sum of the table's log-probabilities of the prefix; impossible tokens count in scoring only.
 double prefix_log_probability(const SearchCase& given);
 
 /// Returns all outputs that the options allow, best first.

@@ -144,6 +144,9 @@ void make_translate_command(CLI::App& translate) {
   add_path(translate, "--out", command->output, "the file to write; default: standard output");
   add_translator_options(translate, command->settings);
   translate.get_option("--model")->required(false);  // --merge needs none
+  add_choice(translate, "--shortlist", options.shortlist,
+             "the lexical shortlist of a model that has one: auto (default) computes only the output tokens that it "
+             "selects for an input; off computes all tokens");
   add_number(translate, "--beam", &options.beam,
              "the number of hypotheses in the beam; 1: greedy search; default: the model's config",
              range_of<SearchOptions>("beam"));

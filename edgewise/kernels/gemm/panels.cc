@@ -70,6 +70,12 @@ void pack_column(const From* column, std::int64_t row_step, std::int64_t depth, 
   for (std::int64_t i = 0; k + i < depth; ++i) to[i] = T(column[(k + i) * row_step]);
 }
 
+/// Returns whether the initial values of sums follow the panels (panels_avx512.cc).
+template <typename T>
+bool has_initial_sums(PanelFormat format) {
+  return format == PanelFormat::kAvx512 && std::is_same_v<T, std::int8_t>;
+}
+
 }  // namespace
 
 template <typename T>
@@ -95,8 +101,6 @@ void pack_panels(PanelFormat format, const Matrix<From>& from, std::int64_t dept
   const std::int64_t row_step = from.row_step();
   std::memset(to, 0, static_cast<std::size_t>(layout.bytes()));
   auto* elements = static_cast<T*>(to);
-  // See panels_avx512.cc about the initial values of 8-bit sums.
-  const bool has_initial_sums = format == PanelFormat::kAvx512 && std::is_same_v<T, std::int8_t>;
   auto* initial_sums = reinterpret_cast<std::int32_t*>(static_cast<char*>(to) + layout.initial_sums_offset());
   const auto pack = format == PanelFormat::kAvx512 ? pack_column<PanelFormat::kAvx512, T, From>
                                                    : pack_column<PanelFormat::kNarrow, T, From>;
@@ -104,12 +108,33 @@ void pack_panels(PanelFormat format, const Matrix<From>& from, std::int64_t dept
     for (std::int64_t n = begin; n < end; ++n) {
       const From* column = from.data + n * from.column_step();
       pack(column, row_step, depth, elements + layout.first_index_of(n), layout.step_stride(n));
-      if (!has_initial_sums) continue;
+      if (!has_initial_sums<T>(format)) continue;
       std::int32_t sum = 0;
       for (std::int64_t k = 0; k < depth; ++k) sum += static_cast<std::int32_t>(column[k * row_step]);
       initial_sums[n] = -128 * sum;
     }
   });
+}
+
+template <typename T>
+void copy_panel_column(PanelFormat format, std::int64_t depth, const PackedColumn<const void*>& from,
+                       const PackedColumn<void*>& to) {
+  const PanelLayout<T> source(format, depth, from.columns);
+  const PanelLayout<T> destination(format, depth, to.columns);
+  const std::int64_t step_bytes = panel_step_size<T>(format) * std::int64_t{sizeof(T)};
+  const std::int64_t source_stride = source.step_stride(from.column) * std::int64_t{sizeof(T)};
+  const std::int64_t destination_stride = destination.step_stride(to.column) * std::int64_t{sizeof(T)};
+  const auto* read = static_cast<const char*>(from.panels);
+  auto* written = static_cast<char*>(to.panels);
+  const char* step = read + source.first_index_of(from.column) * std::int64_t{sizeof(T)};
+  char* copy = written + destination.first_index_of(to.column) * std::int64_t{sizeof(T)};
+  for (std::int64_t k = 0; k < source.steps(); ++k, step += source_stride, copy += destination_stride) {
+    std::memcpy(copy, step, static_cast<std::size_t>(step_bytes));
+  }
+  if (!has_initial_sums<T>(format)) return;
+  constexpr std::int64_t kBytes{sizeof(std::int32_t)};
+  std::memcpy(written + destination.initial_sums_offset() + to.column * kBytes,
+              read + source.initial_sums_offset() + from.column * kBytes, kBytes);
 }
 
 template <typename T>
@@ -135,6 +160,12 @@ template void pack_panels<BFloat16>(PanelFormat, const Matrix<float>&, std::int6
 template void pack_panels<float>(PanelFormat, const Matrix<BFloat16>&, std::int64_t, std::int64_t, void*);
 template void pack_panels<BFloat16>(PanelFormat, const Matrix<BFloat16>&, std::int64_t, std::int64_t, void*);
 template void pack_panels<std::int8_t>(PanelFormat, const Matrix<std::int8_t>&, std::int64_t, std::int64_t, void*);
+template void copy_panel_column<float>(PanelFormat, std::int64_t, const PackedColumn<const void*>&,
+                                       const PackedColumn<void*>&);
+template void copy_panel_column<BFloat16>(PanelFormat, std::int64_t, const PackedColumn<const void*>&,
+                                          const PackedColumn<void*>&);
+template void copy_panel_column<std::int8_t>(PanelFormat, std::int64_t, const PackedColumn<const void*>&,
+                                             const PackedColumn<void*>&);
 template void multiply_panels(const PanelProduct<float>&, std::int64_t, std::int64_t);
 template void multiply_panels(const PanelProduct<BFloat16>&, std::int64_t, std::int64_t);
 template void multiply_panels(const PanelProduct<std::int8_t>&, std::int64_t, std::int64_t);

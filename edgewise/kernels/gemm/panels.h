@@ -33,6 +33,19 @@ std::size_t count_panel_bytes(PanelFormat format, std::int64_t depth, std::int64
 template <typename T, typename From>
 void pack_panels(PanelFormat format, const Matrix<From>& from, std::int64_t depth, std::int64_t columns, void* to);
 
+/// A column of a matrix [K, N] that is packed in panels.
+template <class Address>
+struct PackedColumn {
+  Address panels;
+  std::int64_t columns;  // N
+  std::int64_t column;
+};
+
+/// Copies a column of K elements into other panels of the same format.
+template <typename T>
+void copy_panel_column(PanelFormat format, std::int64_t depth, const PackedColumn<const void*>& from,
+                       const PackedColumn<void*>& to);
+
 /// The operations on each sum before it is written: value = relu(sum * row_scale * column_scale + bias).
 struct PanelEpilogue {
   const float* row_scales = nullptr;     // [M], for std::int8_t

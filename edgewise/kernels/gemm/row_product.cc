@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <type_traits>
 
 #include "edgewise/base/error.h"
@@ -178,6 +179,23 @@ void RowProductWeights<T>::pack_exactly(const Matrix<From>& from, std::int64_t d
                                         std::span<const float> scales) {
   scales_.assign(scales.begin(), scales.end());
   pack_into_panels(from, depth, columns);
+}
+
+template <typename T>
+void RowProductWeights<T>::allocate_like(const RowProductWeights& other, std::int64_t columns) {
+  depth_ = other.depth_;
+  columns_ = columns;
+  format_ = other.format_;
+  scales_.assign(static_cast<std::size_t>(other.scales_.empty() ? 0 : columns), 0.0f);
+  const std::size_t bytes = count_panel_bytes<T>(format_, depth_, columns);
+  std::memset(panels_.reserve_bytes(bytes), 0, bytes);
+}
+
+template <typename T>
+void RowProductWeights<T>::copy_column(std::int64_t to, const RowProductWeights& other, std::int64_t from) {
+  void* panels = panels_.reserve_bytes(count_panel_bytes<T>(format_, depth_, columns_));
+  copy_panel_column<T>(format_, depth_, {other.panels(), other.columns_, from}, {panels, columns_, to});
+  if (!scales_.empty()) scales_[static_cast<std::size_t>(to)] = other.scales_[static_cast<std::size_t>(from)];
 }
 
 template <typename T>

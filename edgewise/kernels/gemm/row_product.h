@@ -34,6 +34,12 @@ class RowProductWeights {
   void pack_exactly(const Matrix<From>& from, std::int64_t depth, std::int64_t columns,
                     std::span<const float> scales = {});
 
+  /// Makes [K, N] of zeros with the depth and the format of `other`, into which columns of `other` can be copied.
+  void allocate_like(const RowProductWeights& other, std::int64_t columns);
+
+  /// Replaces a column by a column of `other`, which allocate_like has had. Products with both have the same bits.
+  void copy_column(std::int64_t to, const RowProductWeights& other, std::int64_t from);
+
   std::int64_t depth() const { return depth_; }
   std::int64_t columns() const { return columns_; }
 
