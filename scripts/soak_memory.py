@@ -287,6 +287,8 @@ def list_commands(programs, text, python):
         Command("export", edgewise, ["export", "model", "--format", "ctranslate2", "--out", "out"], "out/model.bin"),
         Command("average", edgewise, ["average", "model", "model", "--out", "out"], "out/model.safetensors"),
         Command("quantise", edgewise, ["quantise", "model", "--out", "out"], "out/model.safetensors"),
+        Command("shortlist", edgewise, ["shortlist", "model", "pairs.tsv", "pairs.tsv", "--out", "out"],
+                "out/shortlist.bin"),
         Command("inspect", edgewise, ["inspect", "model"]),
         Command("vocab", edgewise, ["vocab", "text.toml", "--out", "out"], "out/vocabulary.model"),
         Command("edgewise doctor", edgewise, ["doctor", *threads], is_result=re.compile(rb"12 of 12").search),

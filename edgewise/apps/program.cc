@@ -37,6 +37,7 @@ int run_edgewise(int argc, char** argv) {
   add_vocab(program);
   add_average(program);
   add_quantise(program);
+  add_shortlist(program);
   add_import(program);
   add_export(program);
   add_compare(program);

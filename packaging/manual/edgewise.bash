@@ -8,7 +8,7 @@ _edgewise() {
   fi
   for ((i = 1; i < COMP_CWORD; ++i)); do
     case "$path ${COMP_WORDS[i]}" in
-      " train" | " translate" | " generate" | " serve" | " vocab" | " average" | " quantise" | " import" | " export" | " compare" | " score" | " score-pairs" | " perplexity" | " inspect" | " doctor" | " picture" | " picture attention" | " picture report" | " picture graph" | " picture graph complete" | " picture graph causal" | " picture graph window" | " picture graph strided" | " picture graph block" | " picture graph random" | " picture graph pattern" | " picture graph pairs" | " picture graph beam" | " picture training" | " picture halting" | " picture positions" | " bench" | " bench train" | " bench attention" | " bench message" | " bench decode" | " bench generate") path+=" ${COMP_WORDS[i]}" ;;
+      " train" | " translate" | " generate" | " serve" | " vocab" | " average" | " quantise" | " shortlist" | " import" | " export" | " compare" | " score" | " score-pairs" | " perplexity" | " inspect" | " doctor" | " picture" | " picture attention" | " picture report" | " picture graph" | " picture graph complete" | " picture graph causal" | " picture graph window" | " picture graph strided" | " picture graph block" | " picture graph random" | " picture graph pattern" | " picture graph pairs" | " picture graph beam" | " picture training" | " picture halting" | " picture positions" | " bench" | " bench train" | " bench attention" | " bench message" | " bench decode" | " bench generate") path+=" ${COMP_WORDS[i]}" ;;
     esac
   done
   COMPREPLY=()
@@ -74,6 +74,13 @@ _edgewise() {
     " vocab:--set") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
     " average:--out") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
     " quantise:--out") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " shortlist:--out") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " shortlist:--alignment") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " shortlist:--first") return ;;
+    " shortlist:--best") return ;;
+    " shortlist:--threshold") return ;;
+    " shortlist:--sentences") return ;;
+    " shortlist:--iterations") return ;;
     " import:--out") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
     " export:--format") mapfile -t COMPREPLY < <(compgen -W "ctranslate2 huggingface marian" -- "$word"); return ;;
     " export:--out") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
@@ -210,6 +217,7 @@ _edgewise() {
     " vocab") names="-h --help --out --overwrite --set" ;;
     " average") names="-h --help --out --overwrite" ;;
     " quantise") names="-h --help --out --overwrite" ;;
+    " shortlist") names="-h --help --out --overwrite --alignment --first --best --threshold --sentences --iterations" ;;
     " import") names="-h --help --out --overwrite" ;;
     " export") names="-h --help --format --out --overwrite" ;;
     " compare") names="-h --help -o --out" ;;
@@ -246,7 +254,7 @@ _edgewise() {
     return
   fi
   case "$path" in
-    "") mapfile -t COMPREPLY < <(compgen -W "train translate generate serve vocab average quantise import export compare score score-pairs perplexity inspect doctor picture bench" -- "$word") ;;
+    "") mapfile -t COMPREPLY < <(compgen -W "train translate generate serve vocab average quantise shortlist import export compare score score-pairs perplexity inspect doctor picture bench" -- "$word") ;;
     " picture") mapfile -t COMPREPLY < <(compgen -W "attention report graph training halting positions" -- "$word") ;;
     " picture graph") mapfile -t COMPREPLY < <(compgen -W "complete causal window strided block random pattern pairs beam" -- "$word") ;;
     " bench") mapfile -t COMPREPLY < <(compgen -W "train attention message decode generate" -- "$word") ;;

@@ -3,7 +3,7 @@ function __fish_edgewise_at --description 'Whether the command line has these su
   set -l path
   for word in (commandline -opc)[2..]
     switch "$path $word"
-      case ' train' ' translate' ' generate' ' serve' ' vocab' ' average' ' quantise' ' import' ' export' ' compare' ' score' ' score-pairs' ' perplexity' ' inspect' ' doctor' ' picture' ' picture attention' ' picture report' ' picture graph' ' picture graph complete' ' picture graph causal' ' picture graph window' ' picture graph strided' ' picture graph block' ' picture graph random' ' picture graph pattern' ' picture graph pairs' ' picture graph beam' ' picture training' ' picture halting' ' picture positions' ' bench' ' bench train' ' bench attention' ' bench message' ' bench decode' ' bench generate'
+      case ' train' ' translate' ' generate' ' serve' ' vocab' ' average' ' quantise' ' shortlist' ' import' ' export' ' compare' ' score' ' score-pairs' ' perplexity' ' inspect' ' doctor' ' picture' ' picture attention' ' picture report' ' picture graph' ' picture graph complete' ' picture graph causal' ' picture graph window' ' picture graph strided' ' picture graph block' ' picture graph random' ' picture graph pattern' ' picture graph pairs' ' picture graph beam' ' picture training' ' picture halting' ' picture positions' ' bench' ' bench train' ' bench attention' ' bench message' ' bench decode' ' bench generate'
         set path "$path $word"
     end
   end
@@ -103,6 +103,16 @@ complete -c edgewise -n '__fish_edgewise_at ""' -f -a quantise -d 'Store the mat
 complete -c edgewise -n '__fish_edgewise_at " quantise"' -s h -l help -d 'Print this help message and exit'
 complete -c edgewise -n '__fish_edgewise_at " quantise"' -l out -r -F -d 'the model directory to write'
 complete -c edgewise -n '__fish_edgewise_at " quantise"' -l overwrite -d 'replace the directory of --out if it exists and a command of Edgewise wrote it'
+complete -c edgewise -n '__fish_edgewise_at ""' -f -a shortlist -d 'Learn from sentence pairs which output tokens a model computes for an input'
+complete -c edgewise -n '__fish_edgewise_at " shortlist"' -s h -l help -d 'Print this help message and exit'
+complete -c edgewise -n '__fish_edgewise_at " shortlist"' -l out -r -F -d 'the model directory to write'
+complete -c edgewise -n '__fish_edgewise_at " shortlist"' -l overwrite -d 'replace the directory of --out if it exists and a command of Edgewise wrote it'
+complete -c edgewise -n '__fish_edgewise_at " shortlist"' -l alignment -r -F -d 'a file of links between the tokens of each pair, such as `edgewise score-pairs --alignments` prints'
+complete -c edgewise -n '__fish_edgewise_at " shortlist"' -l first -x -d 'the number of the vocabulary\'s first tokens that all outputs may have'
+complete -c edgewise -n '__fish_edgewise_at " shortlist"' -l best -x -d 'the most output tokens for an input token'
+complete -c edgewise -n '__fish_edgewise_at " shortlist"' -l threshold -x -d 'the least probability that an input token is translated by an output token'
+complete -c edgewise -n '__fish_edgewise_at " shortlist"' -l sentences -x -d 'the number of pairs to learn from, evenly spread over the files'
+complete -c edgewise -n '__fish_edgewise_at " shortlist"' -l iterations -x -d 'the steps of expectation maximisation without --alignment'
 complete -c edgewise -n '__fish_edgewise_at ""' -f -a import -d 'Convert a model of another system into a model directory'
 complete -c edgewise -n '__fish_edgewise_at " import"' -s h -l help -d 'Print this help message and exit'
 complete -c edgewise -n '__fish_edgewise_at " import"' -l out -r -F -d 'the model directory to write'

@@ -19,6 +19,7 @@ _edgewise() {
         'vocab:Learn the vocabularies of a config and write them, for vocabulary.file of other configs'
         'average:Average the parameters of several models into one model'
         'quantise:Store the matrices of a model in 8 bits, a quarter of the size'
+        'shortlist:Learn from sentence pairs which output tokens a model computes for an input'
         'import:Convert a model of another system into a model directory'
         'export:Convert a model into the files of another system'
         'compare:Compare runs\: options that differ, best scores, speed and curves'
@@ -41,6 +42,7 @@ _edgewise() {
         vocab) _edgewise_vocab ;;
         average) _edgewise_average ;;
         quantise) _edgewise_quantise ;;
+        shortlist) _edgewise_shortlist ;;
         import) _edgewise_import ;;
         export) _edgewise_export ;;
         compare) _edgewise_compare ;;
@@ -173,6 +175,22 @@ _edgewise_quantise() {
     '(--out)--out=[the model directory to write]:TEXT:_files' \
     '(--overwrite)--overwrite[replace the directory of --out if it exists and a command of Edgewise wrote it]' \
     ':model:_files'
+}
+_edgewise_shortlist() {
+  _arguments -s \
+    '(-h --help)-h[Print this help message and exit]' \
+    '(-h --help)--help[Print this help message and exit]' \
+    '(--out)--out=[the model directory to write]:TEXT:_files' \
+    '(--overwrite)--overwrite[replace the directory of --out if it exists and a command of Edgewise wrote it]' \
+    '(--alignment)--alignment=[a file of links between the tokens of each pair, such as `edgewise score-pairs --alignments` prints]:TEXT:_files' \
+    '(--first)--first=[the number of the vocabulary'\''s first tokens that all outputs may have]:NUMBER:' \
+    '(--best)--best=[the most output tokens for an input token]:NUMBER:' \
+    '(--threshold)--threshold=[the least probability that an input token is translated by an output token]:NUMBER:' \
+    '(--sentences)--sentences=[the number of pairs to learn from, evenly spread over the files]:NUMBER:' \
+    '(--iterations)--iterations=[the steps of expectation maximisation without --alignment]:NUMBER:' \
+    ':model:_files' \
+    ':inputs:_files' \
+    ':outputs:_files'
 }
 _edgewise_import() {
   _arguments -s \

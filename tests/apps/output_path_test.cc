@@ -55,6 +55,7 @@ TEST_F(OutputPath, OfADirectoryThatExistsNeedsOverwrite) {
       {"edgewise export", {"export", "model", "--format", "huggingface", "--out", "other"}},
       {"average", {"average", "model", "--out", "other"}},
       {"quantise", {"quantise", "model", "--out", "other"}},
+      {"shortlist", {"shortlist", "model", "in", "in", "--out", "other"}},
       {"vocab", {"vocab", "tiny.toml", "--out", "other"}},
   };
   for (auto [caller, command] : commands) {
@@ -81,6 +82,7 @@ TEST_F(OutputPath, IsNotAnInputNorADirectoryOfOne) {
       {{"import", "foreign", "--out", "./foreign/"}, "edgewise import: ./foreign/" + is_input},
       {{"average", "outer/model", "model", "--out", "model"}, "average: model" + is_input},
       {{"quantise", "link", "--out", "model"}, "quantise: model" + is_input},
+      {{"shortlist", "link", "in", "in", "--out", "model"}, "shortlist: model" + is_input},
   };
   for (auto [command, error] : commands) {
     expect_unchanged(command, error);

@@ -85,6 +85,7 @@ class StreamsProgram : public ProgramTest {
         {"vocab", {"tiny.toml", "--out", "vocabulary"}},
         {"average", {"run", "--out", "mean"}},
         {"quantise", {"run", "--out", "small", "--overwrite"}},
+        {"shortlist", {"run", "in", "in", "--out", "listed", "--overwrite"}},
         {"export", {"run", "--format", "ctranslate2", "--out", "exported"}},
         {"import", {"foreign", "--out", "imported"}},
         {"compare", {"run", "-o", "page.html"}},
@@ -138,7 +139,8 @@ class StreamsProgram : public ProgramTest {
 
   /// Returns whether the command of a name writes its result to files.
   static bool writes_files(const std::string& name) {
-    static const std::set<std::string> writers = {"train", "vocab", "average", "export", "import", "quantise"};
+    static const std::set<std::string> writers = {"train",  "vocab",    "average",  "export",
+                                                  "import", "quantise", "shortlist"};
     return writers.contains(name) || name.starts_with("picture ");
   }
 };
