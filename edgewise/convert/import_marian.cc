@@ -94,6 +94,11 @@ bool is_embedding_table(std::string_view name) {
   return name == "Wemb" || name == "encoder_Wemb" || name == "decoder_Wemb";
 }
 
+constexpr std::string_view kUntiedProjection = "decoder_ff_logit_out_W";
+
+/// Returns whether an array has a vector for each token, to which import_marian adds that of padding.
+bool has_padding_vector(std::string_view name) { return is_embedding_table(name) || name == kUntiedProjection; }
+
 constexpr std::string_view kMultiplierEnding = "_QuantMultA";
 
 /// Returns the name of the matrix of the output projection.
@@ -104,7 +109,7 @@ std::string_view output_matrix(Tying tying) {
     case Tying::kOutput:
       return "decoder_Wemb";
     case Tying::kNone:
-      return "decoder_ff_logit_out_W";
+      return kUntiedProjection;
   }
   fail("output_matrix: tying is {}, needs one of enum_names", static_cast<int>(tying));
 }
@@ -180,23 +185,29 @@ std::string padding_bias(const TensorInfo& bias, const std::string& where) {
   return bias.dtype == DType::kF32 ? bytes_of_number(kPaddingBias) : bytes_of_number(kFloat16Bits);
 }
 
+/// Adds the scale of padding to the scales of a table or an output projection, a copy of the last one: all are equal.
+void add_padding_scale(TensorInfo& array, StoredTensors& arrays, const std::string& where) {
+  std::vector<float> scales = to_floats(array, where);
+  if (scales.empty()) return;
+  scales.push_back(scales.back());
+  array.bytes = std::as_bytes(
+      std::span(arrays.keep(std::string(reinterpret_cast<const char*>(scales.data()), scales.size() * sizeof(float)))));
+  array.shape = {std::ssize(scales)};
+}
+
 /// Adds an element for padding to each table, output projection and bias of the vocabularies. Padding begins outputs,
-/// with a vector of zeros, as Marian does; its output bias takes it out of the softmax.
+/// with a vector of zeros, as Marian does; its output bias takes it out of the softmax. Arrays without elements stay:
+/// they have no shape of a model, which import_parameters refuses.
 void add_padding(StoredTensors& arrays, const std::string& where) {
   for (TensorInfo& array : arrays.tensors) {
-    const bool is_table = is_embedding_table(array.name);
-    if (array.name.ends_with(kScaleEnding) &&
-        is_embedding_table(array.name.substr(0, array.name.size() - kScaleEnding.size()))) {
-      std::vector<float> scales = to_floats(array, where);
-      scales.push_back(scales.back());
-      array.bytes = std::as_bytes(std::span(
-          arrays.keep(std::string(reinterpret_cast<const char*>(scales.data()), scales.size() * sizeof(float)))));
-      array.shape = {std::ssize(scales)};
+    const std::string_view name = array.name;
+    if (name.ends_with(kScaleEnding) && has_padding_vector(name.substr(0, name.size() - kScaleEnding.size()))) {
+      add_padding_scale(array, arrays, where);
       continue;
     }
-    const bool is_bias = array.name == "decoder_ff_logit_out_b";
-    const bool is_projection = array.name == "decoder_ff_logit_out_W";
-    if (array.shape.size() != 2 || !(is_table || is_bias || is_projection)) continue;
+    const bool is_table = is_embedding_table(name);
+    const bool is_bias = name == "decoder_ff_logit_out_b";
+    if (array.shape.size() != 2 || array.bytes.empty() || !(is_bias || has_padding_vector(name))) continue;
     const std::size_t element = dtype_size(array.dtype);
     const auto rows = static_cast<std::size_t>(is_table ? 1 : array.shape[0]);
     const std::size_t row_bytes = array.bytes.size() / rows;

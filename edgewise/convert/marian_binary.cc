@@ -10,6 +10,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "edgewise/base/checked.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/files/byte_reader.h"
 #include "edgewise/base/files/files.h"
@@ -116,9 +117,10 @@ class MarianBinaryReader {
   void take_elements(const Array& array, StoredTensors& stored) {
     const DType dtype = type_of(array);
     const std::string quoted = quote(array.name);
-    const std::uint64_t needed =
-        checked_byte_size(dtype, array.shape, fmt::format("{}: the size of {}", where_, quoted));
-    const std::uint64_t with_multiplier = needed + (array.type == kMarianIntgemm8 ? sizeof(float) : 0);
+    const std::string size_of_array = fmt::format("{}: the size of {}", where_, quoted);
+    const std::uint64_t needed = checked_byte_size(dtype, array.shape, size_of_array);
+    const std::uint64_t with_multiplier =
+        checked_add(needed, array.type == kMarianIntgemm8 ? sizeof(float) : 0, size_of_array);
     check(array.size >= with_multiplier, "{}: {} has {} bytes, needs {} for {} of shape [{}]", where_, quoted,
           array.size, with_multiplier, dtype_name(dtype), fmt::join(array.shape, ", "));
     const std::string_view bytes = reader_.take(array.size, quoted);

@@ -283,6 +283,16 @@ TEST_F(HostileModelTest, OfMarianNamesTheArrayOrTheToken) {
            R"({}/model.npz has tensors that cannot be converted, needs none: "decoder_W_extra")"},
           {"another shape", with_arrays([&](auto& arrays) { find(arrays, bias).shape = {40}; }),
            "{}/model.npz: \"" + bias + "\" has shape [40], needs [1, 40]"},
+          {"a bias without rows", with_arrays([](auto& arrays) {
+             TensorInfo& output_bias = find(arrays, "decoder_ff_logit_out_b");
+             output_bias.shape = {0, 4};
+             output_bias.bytes = {};
+           }),
+           R"({}/model.npz: "decoder_ff_logit_out_b" has shape [0, 4], needs [1, )"},
+          {"no scales", with_arrays([](auto& arrays) {
+             arrays.push_back({"Wemb.scale", DType::kF32, {0}, {}});
+           }),
+           R"({}/model.npz has tensors that cannot be converted, needs none: "Wemb.scale")"},
           {"a gap", replace("vocab.yml", ": 5\n", ": 5000\n"), "{}/vocab.yml, line 6: "},
           {"a number twice", replace("vocab.yml", ": 5\n", ": 4\n"), "{}/vocab.yml, line 6: "},
           {"too few tokens", with_file("vocab.yml", "</s>: 0\n<unk>: 1\n"), "{}/vocab.yml has 2 tokens, needs the "},

@@ -85,6 +85,18 @@ TEST(MarianBinary, OfAnotherKindIsRefused) {
   const IntgemmArray cube = {"W", {1, 2, 1}, {1, 2}, 1};
   EXPECT_EQ(error_of([&] { parse(serialize_marian_binary({}, std::span(&cube, 1))); }),
             "test: f: \"W\" has 3 dimensions, needs 2 for intgemm8");
+  // 3 · 5 · 17 · 257 · 641 · 65537 · 6700417 = 2^64 - 1 bytes, and 4 of the multiplier.
+  const IntgemmArray numbers = {"W", {1, 1, 1, 1, 1, 1, 7}, {1, 2, 3, 4, 5, 6, 7}, 1};
+  std::string overflow = serialize_marian_binary({}, std::span(&numbers, 1));
+  constexpr std::size_t kShape = kFirstHeader + 32 + 2;
+  std::size_t place = kShape;
+  for (const std::uint32_t dimension : {3U, 5U, 17U, 257U, 641U, 65537U, 6700417U}) {
+    for (std::size_t byte = 0; byte < sizeof(dimension); ++byte) {
+      overflow[place++] = static_cast<char>(dimension >> (8 * byte) & 0xFF);
+    }
+  }
+  EXPECT_EQ(error_of([&] { parse(overflow); }),
+            "test: f: the size of \"W\" is 18446744073709551615 + 4, needs at most 18446744073709551615");
   const std::vector<TensorInfo> twice = {small_tensors()[0], small_tensors()[0]};
   EXPECT_EQ(error_of([&] { parse(serialize_marian_binary(twice, {})); }),
             "test: f has two arrays \"bias\", needs a name for each");

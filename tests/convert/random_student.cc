@@ -16,6 +16,7 @@ namespace {
 
 constexpr const char* kSides[] = {"encoder", "decoder"};
 const std::string kOutputBias = "decoder_ff_logit_out_b";
+const std::string kProjection = "decoder_ff_logit_out_W";
 
 }  // namespace
 
@@ -28,7 +29,8 @@ RandomStudent::RandomStudent(const Options& options) : options_(options), drawn_
   const float alpha = 30;
   if (options.is_split) {
     add_matrix("encoder_Wemb", options.input_vocabulary, options.size, 0);
-    add_matrix("decoder_Wemb", options.output_vocabulary, options.size, alpha);
+    add_matrix("decoder_Wemb", options.output_vocabulary, options.size, options.is_tied ? alpha : 0);
+    if (!options.is_tied) add_matrix(kProjection, options.size, options.output_vocabulary, alpha);
   } else {
     add_matrix("Wemb", options.input_vocabulary, options.size, alpha);
   }
@@ -54,6 +56,10 @@ RandomStudent::RandomStudent(const Options& options) : options_(options), drawn_
 const std::string& RandomStudent::table(bool is_output) const {
   static const std::string kShared = "Wemb", kInput = "encoder_Wemb", kOutput = "decoder_Wemb";
   return !options_.is_split ? kShared : is_output ? kOutput : kInput;
+}
+
+const std::string& RandomStudent::output_matrix() const {
+  return options_.is_tied ? table(/*is_output=*/true) : kProjection;
 }
 
 void RandomStudent::add_matrix(const std::string& name, std::int64_t rows, std::int64_t columns, float alpha) {
@@ -109,7 +115,7 @@ std::string RandomStudent::model_options() const {
       "tied-embeddings: {}\ntied-embeddings-all: {}\ntied-embeddings-src: false\nlayer-normalization: false\n"
       "skip: false\nversion: v1.9.56\n",
       options_.size, options_.heads, options_.feed_forward, options_.encoder_layers, options_.decoder_layers,
-      options_.is_split, !options_.is_split);
+      options_.is_split && options_.is_tied, !options_.is_split);
 }
 
 namespace {
@@ -139,7 +145,7 @@ std::string RandomStudent::binary_file() const {
       arrays.push_back({name + "_QuantMultA", {1}, {127}, 127 / matrix.alpha});
       if (options_.is_split) continue;
     }
-    const std::string owner = name == "Wemb" ? "none" : name;
+    const std::string owner = name == "Wemb" || name == kProjection ? "none" : name;
     alphas.push_back({matrix.alpha});
     tensors.push_back({owner + "_QuantMultA", DType::kF32, {1}, std::as_bytes(std::span(alphas.back()))});
   }
@@ -295,7 +301,7 @@ std::vector<double> RandomStudent::log_probabilities(const std::vector<std::int6
   }
   std::vector<double> found;
   for (std::size_t t = 0; t < output.size(); ++t) {
-    std::vector<double> logits = multiply(matrices_.at(table(/*is_output=*/true)), x[t], /*is_transposed=*/true);
+    std::vector<double> logits = multiply(matrices_.at(output_matrix()), x[t], /*is_transposed=*/options_.is_tied);
     double sum = 0;
     for (std::size_t i = 0; i < logits.size(); ++i) {
       logits[i] += vectors_.at(kOutputBias)[i];

@@ -22,6 +22,7 @@ class RandomStudent {
   struct Options {
     Weights weights = Weights::kInt8Alpha;
     bool is_split = false;  // whether both sides have vocabularies of their own
+    bool is_tied = true;    // whether the output projection is the table of outputs; if not, is_split
     std::int64_t size = 16;
     std::int64_t heads = 2;
     std::int64_t feed_forward = 24;
@@ -63,6 +64,7 @@ class RandomStudent {
   };
 
   const std::string& table(bool is_output) const;
+  const std::string& output_matrix() const;
   void add_matrix(const std::string& name, std::int64_t rows, std::int64_t columns, float alpha);
   void add_vector(const std::string& name, std::int64_t size, float centre);
   void add_norm(const std::string& prefix);

@@ -167,6 +167,24 @@ TEST_F(StudentTest, WithStoredMultipliersHasTheLogProbabilitiesOfItsDefinitionOn
   }
 }
 
+TEST_F(StudentTest, WithAnOutputProjectionOfItsOwnHasTheLogProbabilitiesOfItsDefinition) {
+  for (const auto& [weights, precision] :
+       {std::pair(Weights::kFp32, RuntimePrecision::kFp32), std::pair(Weights::kInt8Alpha, RuntimePrecision::kInt8)}) {
+    fs::remove_all(source_);
+    fs::create_directory(source_);
+    fs::remove_all(directory());
+    const RandomStudent student({.weights = weights,
+                                 .is_split = true,
+                                 .is_tied = false,
+                                 .input_vocabulary = count_pieces(false),
+                                 .output_vocabulary = count_pieces(true)});
+    write_bergamot(student, true, source_);
+    EXPECT_EQ(import().tying, Tying::kNone);
+    EXPECT_LT(median(differences(student, precision)), 2e-5);
+    EXPECT_LT(largest(differences(student, precision, /*has_shortlist=*/true)), 0.05);
+  }
+}
+
 TEST_F(StudentTest, WithMultipliersOfSomeMatricesRoundsTheOtherInputsByTheirLargestNumber) {
   const RandomStudent student = random_student(Weights::kInt8Alpha, /*is_split=*/false, /*has_gaps=*/true);
   write_firefox(student, false, source_);
