@@ -57,7 +57,8 @@ struct Candidate {
 };
 
 /// The results of a step, in rows: one row per new node. Log-probabilities are log p(next token | tokens up to the
-/// node), normalised over the whole vocabulary. Vectors that were not requested are empty.
+/// node), normalised over the whole vocabulary, or over the tokens that a shortlist selects for the input: other tokens
+/// have -inf, and are no candidates. Vectors that were not requested are empty.
 struct StepResult {
   std::vector<Candidate> candidates;       // [rows, num_candidates], best first; among equals the lower token first
   std::vector<float> wanted;               // a log-probability for each wanted continuation

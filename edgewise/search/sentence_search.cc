@@ -194,7 +194,10 @@ std::vector<NextToken> SentenceSearch::unrestricted_tokens(NodeIndex node, const
       next.push_back({candidate.token, check_log_probability(candidate.log_probability, node, candidate.token)});
     }
     const auto num_allowed = static_cast<std::size_t>(rules_.vocabulary_size() - std::ssize(rules_.forbidden()));
-    check(!next.empty() || request_of(node).num_excluded == num_allowed,
+    // A scorer with a shortlist has no candidate if all tokens that it selects are excluded. The end token, which is
+    // one of them, is then a needed continuation, whose log-probability next_tokens() has checked.
+    const NodeRequest& request = request_of(node);
+    check(!next.empty() || request.num_excluded == num_allowed || !request.needed.empty(),
           "search: the scorer gave no continuation of {} tokens, needs one; the model computes infinite numbers or NaN",
           tree_.depth(node));
     return next;

@@ -354,6 +354,37 @@ TEST(Search, TakesImpossibleTokensOnlyIfThereAreNoOthers) {
   }
 }
 
+/// Returns no impossible token as a candidate, like a scorer with a shortlist.
+class SelectiveScorer : public TableScorer {
+ public:
+  using TableScorer::TableScorer;
+
+  void step(const StepRequest& request, StepResult& result) override {
+    TableScorer::step(request, result);
+    for (Candidate& candidate : result.candidates) {
+      if (std::isinf(candidate.log_probability)) candidate.token = -1;
+    }
+  }
+};
+
+TEST(Search, EndsAnOutputAfterWhichAllTokensOfAShortlistAreExcluded) {
+  SelectiveScorer scorer(kVocabulary, [](const Tokens&, const Tokens&) {
+    std::vector<float> row(kVocabulary, -std::numeric_limits<float>::infinity());
+    row[3] = -0.1F;
+    row[kEnd] = -3;
+    return row;
+  });
+  SearchOptions options = three_words();
+  options.no_repeat_ngram = 1;
+  options.min_length = 2;
+  for (const std::int64_t beam : {1, 2}) {
+    options.beam = beam;
+    const Hypothesis found = search_one(scorer, {7}, options);
+    EXPECT_EQ(found.tokens, Tokens{3});
+    EXPECT_NEAR(found.log_probability, -3.1, 1e-6);
+  }
+}
+
 std::vector<Hypothesis> search_after(const Table& table, const Tokens& prefix, const SearchOptions& options) {
   TableScorer scorer(kVocabulary, table);
   return search(scorer, std::vector<SearchInput>{{.tokens = {7}, .prefix = prefix}}, options).at(0);
