@@ -21,12 +21,15 @@ constexpr std::string_view kLearner = "shortlist";
 
 /// A line of each file.
 struct PairLines {
+  std::int64_t number = 0;  // counted from 0
   std::string input;
   std::string output;
   std::string links;
 };
 
-std::vector<PairLines> read_lines(const AlignedFiles& files) {
+/// Reads pairs that are evenly spread over the files: all of them, or those whose number is a multiple of the smallest
+/// power of 2 that leaves fewer than 2 · most, if `most` is not 0.
+std::vector<PairLines> read_lines(const AlignedFiles& files, std::size_t most) {
   const auto options = [](const std::string& path) {
     return TextLinesOptions{.path = path, .caller = std::string(kLearner)};
   };
@@ -40,8 +43,10 @@ std::vector<PairLines> read_lines(const AlignedFiles& files) {
     if (line) to = std::move(*line);
     return line.has_value();
   };
-  while (true) {
+  std::int64_t step = 1;
+  for (std::int64_t number = 0;; ++number) {
     PairLines pair;
+    pair.number = number;
     const bool has_input = take(inputs, pair.input);
     const bool has_output = take(outputs, pair.output);
     const bool has_links = links ? take(*links, pair.links) : has_input;
@@ -49,7 +54,11 @@ std::vector<PairLines> read_lines(const AlignedFiles& files) {
           "{}: {}, {}{} have different numbers of lines, needs equal ones", kLearner, files.inputs, files.outputs,
           files.alignment.empty() ? "" : ", " + files.alignment);
     if (!has_input) return lines;
+    if (number % step != 0) continue;
     lines.push_back(std::move(pair));
+    if (most == 0 || lines.size() < 2 * most) continue;
+    step *= 2;
+    std::erase_if(lines, [step](const PairLines& kept) { return kept.number % step != 0; });
   }
 }
 
@@ -67,16 +76,16 @@ std::vector<WordLink> parse_links(const LinkedSentences& pair, std::string_view 
 
 std::vector<LinkedSentences> encode_pairs(const Vocabularies& vocabularies, const AlignedFiles& files,
                                           std::int64_t most) {
-  const std::vector<PairLines> lines = read_lines(files);
+  const std::vector<PairLines> lines = read_lines(files, static_cast<std::size_t>(most));
   const std::size_t count = most == 0 ? lines.size() : std::min(lines.size(), static_cast<std::size_t>(most));
   std::vector<LinkedSentences> pairs;
   for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t line = i * lines.size() / count;
+    const PairLines& texts = lines[i * lines.size() / count];
     LinkedSentences& pair = pairs.emplace_back();
-    pair.input = vocabularies.input->encode(lines[line].input);
-    pair.output = vocabularies.output->encode(lines[line].output);
+    pair.input = vocabularies.input->encode(texts.input);
+    pair.output = vocabularies.output->encode(texts.output);
     if (files.alignment.empty()) continue;
-    pair.links = parse_links(pair, lines[line].links, fmt::format("{}: {}:{}", kLearner, files.alignment, line + 1));
+    pair.links = parse_links(pair, texts.links, fmt::format("{}: {}:{}", kLearner, files.alignment, texts.number + 1));
   }
   return pairs;
 }
@@ -134,7 +143,10 @@ ShortlistTable learn_shortlist(const std::filesystem::path& model, const Aligned
   const LexicalTable table = files.alignment.empty() ? estimate_lexical_table(pairs, num_inputs, options.iterations)
                                                      : count_lexical_links(pairs, num_inputs);
   ShortlistTable shortlist = make_shortlist_table(table, vocabularies, options);
-  read.shortlist = make_shortlist(serialize_shortlist(shortlist), read.experiment, vocabularies, std::string(kLearner));
+  const std::string bytes = serialize_shortlist(shortlist);
+  check(bytes.size() <= kMaxShortlistBytes, "{}: the shortlist has {} bytes, needs at most {}; set a smaller --best",
+        kLearner, bytes.size(), kMaxShortlistBytes);
+  read.shortlist = make_shortlist(bytes, read.experiment, vocabularies, std::string(kLearner));
   write_derived_model(read, read.parameters.bytes(), destination, kLearner);
   return shortlist;
 }

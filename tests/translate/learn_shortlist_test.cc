@@ -92,6 +92,34 @@ TEST_F(LearnShortlist, CountsTheLinksOfAnAlignmentFile) {
   EXPECT_NE(std::find(begin, end, static_cast<std::uint32_t>(output.at(0))), end);
 }
 
+// Only the links of pairs that are learned from are parsed.
+TEST_F(LearnShortlist, LearnsFromPairsThatAreEvenlySpreadOverTheFiles) {
+  constexpr int kPairs = 41;
+  std::string inputs, outputs;
+  for (int i = 0; i < kPairs; ++i) {
+    inputs += "snow\n";
+    outputs += "Schnee\n";
+  }
+  const auto learned = [&](std::int64_t sentences) {
+    std::vector<int> numbers;
+    for (int number = 0; number < kPairs; ++number) {
+      std::string links;
+      for (int i = 0; i < kPairs; ++i) links += i == number ? "0-99\n" : "0-0\n";
+      const AlignedFiles files = {write("in", inputs), write("out", outputs), write("links", links)};
+      const std::string error = error_of(
+          [&] { learn_shortlist(kModelPath, files, destination(), {.sentences = sentences}, Overwrite::kYes); });
+      if (error.find(":" + std::to_string(number + 1) + " has the link 0-99") != std::string::npos) {
+        numbers.push_back(number);
+      }
+    }
+    return numbers;
+  };
+  EXPECT_EQ(learned(1), std::vector<int>{0});
+  EXPECT_EQ(learned(5), (std::vector<int>{0, 8, 16, 24, 32}));
+  EXPECT_EQ(std::ssize(learned(30)), 30);
+  EXPECT_EQ(std::ssize(learned(100)), kPairs);
+}
+
 TEST_F(LearnShortlist, RefusesFilesThatDoNotFitAndWritesNothing) {
   const std::string in = write("in", "snow\n");
   const std::string out = write("out", "Schnee\n");
