@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # `cmake --install build` installs the programs and the package that find_package(edgewise COMPONENTS …) finds. The
 # components runtime, server and doctor have the programs without libtorch: edgewise-translate, edgewise-server and
-# edgewise-doctor; the component models has the models of models/. The component infer is the library that translates;
-# the component convert adds models of other systems. The component attention is graphs, message passing and attention
-# on tensors of libtorch; the component train has it, too, and needs infer: it adds training, and the program edgewise.
+# edgewise-doctor; the component models has the models of models/. The component infer is the library that translates
+# and continues texts; the component convert adds models of other systems. The component attention is graphs, message
+# passing and attention on tensors of libtorch; the component train has it, too, and needs infer: it adds training, and
+# the program edgewise.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 

@@ -3,24 +3,24 @@ function(run)
   execute_process(COMMAND ${ARGN} COMMAND_ERROR_IS_FATAL ANY OUTPUT_QUIET)
 endfunction()
 
-# Sets `command` to the one that configures a project with examples/EXAMPLE.cpp against a component in a folder.
-macro(set_configure_command example component folder)
+# Sets `command` to the one that configures a project with a program's source against a component in a folder.
+macro(set_configure_command source component folder)
   list(JOIN blocks "," block_files)
   set(command ${CMAKE_COMMAND} --fresh -S "${SOURCE}/tests/install/consumer" -B "${WORK}/${component}" -G "${GENERATOR}" ${flags}
     "-DCMAKE_CXX_COMPILER=${COMPILER}" "-DCMAKE_PREFIX_PATH=${WORK}/${folder}" "-DCOMPONENT=${component}"
-    "-DEXAMPLE=${SOURCE}/examples/${example}.cpp" "-DBLOCKS=${block_files}")
+    "-DEXAMPLE=${source}" "-DBLOCKS=${block_files}")
 endmacro()
 
-# Builds examples/EXAMPLE.cpp as ${WORK}/COMPONENT/example, and the files ${blocks}.
-function(build_example example component folder)
-  set_configure_command(${example} ${component} ${folder})
+# Builds a program's source as ${WORK}/COMPONENT/example, and the files ${blocks}.
+function(build_program source component folder)
+  set_configure_command(${source} ${component} ${folder})
   run(${command})
   run(${CMAKE_COMMAND} --build "${WORK}/${component}")
 endfunction()
 
 # Throws an error unless find_package refuses a component with a text.
 function(expect_refused component folder text)
-  set_configure_command(translate ${component} ${folder})
+  set_configure_command("${SOURCE}/examples/translate.cpp" ${component} ${folder})
   execute_process(COMMAND ${command} RESULT_VARIABLE code OUTPUT_QUIET ERROR_VARIABLE errors)
   string(REGEX REPLACE "[ \n]+" " " errors "${errors}")
   string(FIND "${errors}" "${text}" place)
@@ -54,7 +54,10 @@ file(REMOVE_RECURSE "${WORK}")
 foreach(component infer runtime server doctor)
   run(${CMAKE_COMMAND} --install "${BUILD}" --prefix "${WORK}/installed" --component ${component})
 endforeach()
-build_example(translate infer installed)
+write_blocks(docs/generating.md)
+list(POP_FRONT blocks generating)
+build_program("${generating}" infer installed)
+build_program("${SOURCE}/examples/translate.cpp" infer installed)
 expect_refused(train installed "edgewise has no component attention in")
 expect_refused(trian installed "which has: infer. The build of edgewise installs one by")
 
@@ -84,7 +87,7 @@ run("${WORK}/installed/bin/edgewise-translate" --version)
 run("${WORK}/installed/bin/edgewise-server" --version)
 
 run(${CMAKE_COMMAND} --install "${BUILD}" --prefix "${WORK}/installed" --component convert)
-build_example(import convert installed)
+build_program("${SOURCE}/examples/import.cpp" convert installed)
 # The expected output is that of transformers (tests/convert/models/marian_2/cases.json).
 set(expected "j j j j j j j j j j\n")
 execute_process(COMMAND "${WORK}/convert/example" "${SOURCE}/tests/convert/models/marian_2" "${WORK}/model"
@@ -126,7 +129,7 @@ endforeach()
 if(NOT blocks)
   message(FATAL_ERROR "no page has a block of C++, needs README.md and docs/cpp.md to have some")
 endif()
-build_example(train train installed)
+build_program("${SOURCE}/examples/train.cpp" train installed)
 set(blocks "")
 # The program starts and reports that the config is missing.
 execute_process(COMMAND "${WORK}/train/example" "${WORK}/none.toml" RESULT_VARIABLE code ERROR_VARIABLE errors)
@@ -136,7 +139,7 @@ endif()
 
 # Attention alone needs neither the libraries of text nor those of pictures.
 run(${CMAKE_COMMAND} --install "${BUILD}" --prefix "${WORK}/alone" --component attention)
-build_example(window attention alone)
+build_program("${SOURCE}/examples/window.cpp" attention alone)
 run("${WORK}/attention/example")
 execute_process(COMMAND ldd "${WORK}/attention/example" OUTPUT_VARIABLE libraries COMMAND_ERROR_IS_FATAL ANY)
 foreach(library icu lzma rsvg sentencepiece ssl yaml zip zstd)
