@@ -114,6 +114,47 @@ std::string_view output_matrix(Tying tying) {
   fail("output_matrix: tying is {}, needs one of enum_names", static_cast<int>(tying));
 }
 
+/// Returns whether marian-conv stores an array of floats in 8 bits: a table, or the matrix of a product.
+bool is_rounded_by_marian(const TensorInfo& array) {
+  const std::size_t place = array.name.rfind("_W");
+  const bool is_matrix = place != std::string::npos && array.name.size() - place <= std::string_view("_Wq").size();
+  return array.dtype == DType::kF32 && array.shape.size() == 2 && !array.bytes.empty() &&
+         (is_matrix || is_embedding_table(array.name));
+}
+
+/// Rounds a matrix to 8 bits as marian-conv does: the integers are the numbers times 127 / the largest magnitude.
+void round_to_8_bits(std::size_t index, StoredTensors& arrays, const std::string& where) {
+  TensorInfo& array = arrays.tensors[index];
+  const std::vector<float> values = to_floats(array, where);
+  float largest = 0;
+  for (const float value : values) {
+    largest = std::isfinite(value) ? std::max(largest, std::abs(value)) : std::abs(value);
+  }
+  const float multiplier = 127 / largest;
+  check(std::isfinite(largest) && std::isfinite(multiplier),
+        "{}: {} has the largest magnitude {}, needs a finite one above 0, to round its numbers to 8 bits", where,
+        quote(array.name), largest);
+  std::string integers;
+  for (const float value : values) {
+    integers += static_cast<char>(static_cast<std::int8_t>(std::nearbyint(value * multiplier)));
+  }
+  array.dtype = DType::kI8;
+  array.bytes = std::as_bytes(std::span(arrays.keep(std::move(integers))));
+  const std::int64_t count = array.shape[is_embedding_table(array.name) ? 0 : 1];
+  const std::vector<float> scales(static_cast<std::size_t>(count), 1 / multiplier);
+  arrays.add(array.name + std::string(kScaleEnding), {count}, scales);
+}
+
+/// Rounds the matrices of a file of floats that has input multipliers, which marian-conv makes into a file of 8 bits.
+void round_as_marian(StoredTensors& arrays, const std::string& where) {
+  const bool has_multipliers = std::ranges::any_of(
+      arrays.tensors, [](const TensorInfo& array) { return array.name.ends_with(kMultiplierEnding); });
+  const std::size_t count = has_multipliers ? arrays.tensors.size() : 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (is_rounded_by_marian(arrays.tensors[i])) round_to_8_bits(i, arrays, where);
+  }
+}
+
 /// Makes a multiplier of the inputs of a matrix what base/files/stored_parameters.h describes.
 void change_input_multiplier(TensorInfo& array, std::string_view matrix, const std::string& where) {
   const std::vector<float> multiplier = to_floats(array, where);
@@ -238,6 +279,7 @@ ImportedModel import_marian(const fs::path& directory, std::string_view caller) 
     TensorLookup arrays(stored.tensors, where);
     options = read_marian_options(arrays, where);
   }
+  round_as_marian(stored, where);
   add_input_multipliers(stored, options.tying, where);
   add_padding(stored, where);
   TensorLookup arrays(stored.tensors, where);

@@ -73,7 +73,7 @@ void RandomStudent::add_matrix(const std::string& name, std::int64_t rows, std::
   for (const float value : matrix.values) largest = std::max(largest, std::abs(value));
   matrix.multiplier = 127 / largest;
   for (float& value : matrix.values) value = std::nearbyint(value * matrix.multiplier);
-  if (options_.weights == Weights::kInt8Alpha) matrix.alpha = alpha;
+  if (options_.weights != Weights::kInt8) matrix.alpha = alpha;
 }
 
 void RandomStudent::add_vector(const std::string& name, std::int64_t size, float centre) {
@@ -154,7 +154,7 @@ std::string RandomStudent::binary_file() const {
 }
 
 std::string RandomStudent::write_model_file(const std::filesystem::path& folder) const {
-  if (options_.weights != Weights::kFp32) {
+  if (options_.weights == Weights::kInt8 || options_.weights == Weights::kInt8Alpha) {
     const std::string name =
         options_.weights == Weights::kInt8 ? "model.xxen.intgemm8.bin" : "model.xxen.intgemm.alphas.bin";
     write(folder / name, binary_file());
@@ -165,8 +165,16 @@ std::string RandomStudent::write_model_file(const std::filesystem::path& folder)
   for (const auto& [name, values] : vectors_) {
     tensors.push_back({name, DType::kF32, {1, std::ssize(values)}, std::as_bytes(std::span(values))});
   }
+  std::vector<std::vector<float>> weights;
+  weights.reserve(matrices_.size());
   for (const auto& [name, matrix] : matrices_) {
-    tensors.push_back({name, DType::kF32, {matrix.rows, matrix.columns}, std::as_bytes(std::span(matrix.values))});
+    std::vector<float>& floats = weights.emplace_back(matrix.values);
+    if (matrix.multiplier != 0) {
+      for (float& value : floats) value /= matrix.multiplier;
+    }
+    tensors.push_back({name, DType::kF32, {matrix.rows, matrix.columns}, std::as_bytes(std::span(floats))});
+    if (matrix.alpha == 0) continue;
+    tensors.push_back({name + "_QuantMultA", DType::kF32, {1}, std::as_bytes(std::span(&matrix.alpha, 1))});
   }
   write(folder / "model.npz", serialize_npz(tensors));
   return "model.npz";

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "edgewise/base/random.h"
 #include "edgewise/convert/imported_model.h"
 #include "edgewise/convert/marian_binary.h"
+#include "edgewise/convert/npz.h"
 #include "edgewise/convert/token_list_builder.h"
 #include "edgewise/kernels/simd/instruction_set.h"
 #include "edgewise/translate/model_files.h"
@@ -164,6 +166,30 @@ TEST_F(StudentTest, WithStoredMultipliersHasTheLogProbabilitiesOfItsDefinitionOn
     }
     // Products of full precision do not round their inputs.
     EXPECT_GT(median(differences(student, RuntimePrecision::kFp32)), 1e-3);
+  }
+}
+
+TEST_F(StudentTest, OfFloatsWithStoredMultipliersIsRoundedTo8BitsAsItsDefinition) {
+  const RandomStudent student = random_student(Weights::kNpzAlpha);
+  write_bergamot(student, false, source_);
+  import();
+  const ModelFiles model = read_model_files(directory(), "test");
+  EXPECT_EQ(model.parameters.find("decoder.layers.0.ssru.input.weight")->dtype, DType::kI8);
+  EXPECT_EQ(model.parameters.find("decoder.layers.0.ssru.forget.bias")->dtype, DType::kF32);
+  EXPECT_LT(median(differences(student, RuntimePrecision::kInt8)), 2e-5);
+  EXPECT_LT(largest(differences(student, RuntimePrecision::kInt8)), 0.05);
+}
+
+TEST_F(StudentTest, OfFloatsThatAreNotFiniteIsNotRounded) {
+  write_bergamot(random_student(Weights::kNpzAlpha), false, source_);
+  for (const float value : {0.0F, std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
+    StoredTensors arrays = read_npz(source_ / "model.npz");
+    TensorInfo& matrix = find(arrays.tensors, "decoder_l1_rnn_W");
+    const std::vector<float> values(matrix.bytes.size() / sizeof(float), value);
+    matrix.bytes = std::as_bytes(std::span(values));
+    write(source_ / "model.npz", serialize_npz(arrays.tensors));
+    const std::string error = error_of([&] { import_model(source_, "test"); });
+    EXPECT_NE(error.find("\"decoder_l1_rnn_W\" has the largest magnitude"), std::string::npos) << error;
   }
 }
 
