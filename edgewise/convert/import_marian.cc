@@ -275,9 +275,11 @@ ImportedModel import_marian(const fs::path& directory, std::string_view caller) 
       decoder.model.extension() == ".npz" ? read_npz(decoder.model, caller) : read_marian_binary(decoder.model, caller);
   const std::string where = fmt::format("{}: {}", caller, decoder.model.string());
   TransformerOptions options;
+  CrossHeads recorded_heads;
   {
     TensorLookup arrays(stored.tensors, where);
     options = read_marian_options(arrays, where);
+    recorded_heads = read_marian_heads(arrays, where);
   }
   round_as_marian(stored, where);
   add_input_multipliers(stored, options.tying, where);
@@ -290,6 +292,7 @@ ImportedModel import_marian(const fs::path& directory, std::string_view caller) 
   model.vocabularies = read_marian_vocabularies(directory, decoder, options, caller);
   model.experiment.model = options;
   model.experiment.search = decoder.search;
+  model.experiment.search.recorded_heads = recorded_heads;
   model.experiment.vocabulary.kind = VocabularyKind::kMapped;
   model.experiment.vocabulary.shared = has_common_tokens(decoder, options);
   model.experiment.data.end_input = true;

@@ -32,6 +32,11 @@ fs::path path_in(const fs::path& directory, const std::string& name, const YamlS
   return directory / name;
 }
 
+YamlSettings read_model_settings(TensorLookup& arrays, std::string_view where) {
+  const std::string name = fmt::format("{}, {}", where, kOptionsArray);
+  return YamlSettings(parse_yaml(to_text(arrays.get(kOptionsArray), where), name), name);
+}
+
 NormPlacement read_norms(const YamlSettings& settings) {
   const std::string before = settings.text("transformer-preprocess", "");
   const std::string after = settings.text("transformer-postprocess", "dan");
@@ -276,9 +281,19 @@ MarianDecoder read_marian_student(const fs::path& directory, std::string_view ca
   return decoder;
 }
 
+CrossHeads read_marian_heads(TensorLookup& arrays, std::string_view where) {
+  const YamlSettings settings = read_model_settings(arrays, where);
+  const std::string key = "transformer-guided-alignment-layer";
+  if (settings.text(key, "last") == "last") return {.head = 0};
+  const std::int64_t number = settings.whole_number(key, 1);
+  const std::int64_t layers = settings.whole_number("dec-depth", 6);
+  if (number < 1 || number > layers) settings.refuse(key, std::to_string(number), fmt::format("1 to {}", layers));
+  return {.layer = number - 1, .head = 0};
+}
+
 TransformerOptions read_marian_options(TensorLookup& arrays, std::string_view where) {
   const std::string name = fmt::format("{}, {}", where, kOptionsArray);
-  const YamlSettings settings(parse_yaml(to_text(arrays.get(kOptionsArray), where), name), name);
+  const YamlSettings settings = read_model_settings(arrays, where);
   refuse_other_models(settings);
   TransformerOptions options;
   options.size = settings.whole_number("dim-emb", 512);

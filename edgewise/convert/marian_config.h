@@ -67,6 +67,10 @@ MarianDecoder read_marian_student(const std::filesystem::path& directory, std::s
 /// for word penalties, and for a max-length-factor that is no whole number.
 MarianDecoder read_marian_decoder(const std::filesystem::path& directory, std::string_view caller);
 
+/// Returns the attention that Marian makes alignments from: the first head of the decoder layer that training with
+/// guided alignments used, which the array special:model.yml names.
+CrossHeads read_marian_heads(TensorLookup& arrays, std::string_view where);
+
 /// Returns the options of the model with these arrays, which the array special:model.yml describes. The vocabulary has
 /// one token more than the tables, for padding. Throws Error for options of Marian that Edgewise does not have.
 TransformerOptions read_marian_options(TensorLookup& arrays, std::string_view where);

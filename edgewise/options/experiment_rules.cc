@@ -79,6 +79,7 @@ constexpr auto kDataRules = std::to_array<OptionRule<Experiment>>({
 constexpr auto kTrainingRules = std::to_array<OptionRule<Experiment>>({
     {"batch.length", is_language_model, "model.kind=language_model"},
     {"search show.input", has_encoder, kNeedsPairs},
+    {"search.attention_layer", [](const Experiment& e) { return !is_universal(e); }, "model.kind=transformer"},
     {"batch.positions_below", [](const Experiment& e) { return e.batch.positions != TrainingPositions::kCounted; },
      "batch.positions=shifted or spread"},
     {"model.norm_bias", is_not_rms_norm, "model.norm other than rms_norm, which has no bias"},
@@ -223,6 +224,12 @@ void check_search(const Experiment& e, std::string_view caller) {
   check(search.kind != SearchKind::kScoring, "{}: search.kind is scoring, needs beam or sampling", caller);
   check(search.kind != SearchKind::kBeam || search.n_best <= search.beam,
         "{}: search.n_best is {}, needs at most search.beam, which is {}", caller, search.n_best, search.beam);
+  const auto check_number = [&](std::string_view name, std::int64_t number, std::int64_t count) {
+    check(number < count, "{}: search.attention_{} is {}, needs at most {}, counted from 0", caller, name, number,
+          count - 1);
+  };
+  if (has_encoder(e)) check_number("layer", search.recorded_heads.layer, e.model.decoder_layers);
+  if (has_encoder(e)) check_number("head", search.recorded_heads.head, e.model.heads);
   check_effects(search, SearchOptions(), caller);
 }
 

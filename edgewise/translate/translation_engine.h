@@ -43,7 +43,8 @@ struct TranslatorOptions {
   int workers = 1;                                          // searches that run in parallel, each with its own scorer
   int threads = 0;                                          // threads of each worker; 0: num_threads() / workers
   bool alignment = false;                                   // whether translations have alignments and attention
-  CrossHeads recorded_heads = {};                           // attention heads that alignments are made from
+  std::optional<std::int64_t> attention_layer = {};         // search.attention_layer
+  std::optional<std::int64_t> attention_head = {};          // search.attention_head
   bool allow_unknown = false;                               // whether `<unknown>` may appear in an output
   bool protect = true;                                      // whether text that is no language is kept as it is
   std::int64_t max_pending_sentences = 4096;                // sentences of a stream that are read and not yet returned
@@ -84,11 +85,6 @@ struct TranslatorOptions {
     field("threads", self.threads,
           "threads of each worker; 0: OMP_NUM_THREADS, or the number of available cores, divided by the workers",
           at_least(0).at_most(1024));
-    field("attention_layer", self.recorded_heads.layer,
-          "decoder layer whose cross-attention gives the alignments, from 0; -1: the last layer",
-          at_least(-1).at_most(1000));
-    field("attention_head", self.recorded_heads.head, "head of attention_layer, from 0; -1: the mean of all heads",
-          at_least(-1).at_most(65536));
     field("max_pending_tokens", self.max_pending_tokens,
           "most input tokens of all sentences that wait or are in translation; a call with more waits",
           at_least(1).at_most(1e12));
@@ -103,8 +99,8 @@ struct LoadedModels {
 };
 
 /// Packs models from read_models; several are an ensemble. Of the options, device, precision, shortlist, search,
-/// recorded_heads and stop have an effect. Throws Error for an empty list, and StopException if options.stop is set
-/// meanwhile.
+/// attention_layer, attention_head and stop have an effect. Throws Error for an empty list, and StopException if
+/// options.stop is set meanwhile.
 LoadedModels load_models(std::vector<ModelFiles> models, const TranslatorOptions& options);
 
 /// The text codec, the search options and the scorers of a model or an ensemble: what translating needs apart from a

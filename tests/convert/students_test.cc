@@ -256,6 +256,27 @@ TEST_F(StudentTest, TranslatesWithTheSettingsOfFirefox) {
   }
 }
 
+TEST_F(StudentTest, AlignsByTheHeadThatWasTrainedToAlign) {
+  write_firefox(random_student(Weights::kInt8Alpha), false, source_);
+  import();
+  const auto attention = [&](const TranslatorOptions& options) {
+    return Translator(directory(), options).translate("The station is near.").outputs.at(0).attention;
+  };
+  const auto trained = attention({.alignment = true});
+  EXPECT_EQ(trained, attention({.alignment = true, .attention_layer = -1, .attention_head = 0}));
+  EXPECT_NE(trained, attention({.alignment = true, .attention_head = -1}));
+  EXPECT_NE(trained, attention({.alignment = true, .attention_layer = 0}));
+}
+
+TEST_F(StudentTest, MayNameTheLayerThatAligns) {
+  write_firefox(random_student(Weights::kInt8Alpha), false, source_);
+  EXPECT_EQ(import_model(source_, "test").experiment.search.recorded_heads.layer, -1);
+  replace("model.xxen.intgemm.alphas.bin", "alignment-layer: last", "alignment-layer: 1   ")(source_);
+  const CrossHeads heads = import_model(source_, "test").experiment.search.recorded_heads;
+  EXPECT_EQ(heads.layer, 0);
+  EXPECT_EQ(heads.head, 0);
+}
+
 TEST_F(StudentTest, KeepsItsShortlistInTheModelDirectory) {
   for (const bool is_split : {false, true}) {
     fs::remove_all(source_);
@@ -364,6 +385,10 @@ TEST_F(HostileStudentTest, IsRefusedWithASentenceThatNamesTheFileAndTheSetting) 
            "{}/model.xxen.intgemm.alphas.bin, byte 0: the version has 0 bytes, needs 8"},
           {"another recurrent network", replace(kStudentFile, "dec-cell: ssru", "dec-cell: grus"),
            "{}/model.xxen.intgemm.alphas.bin, special:model.yml: dec-cell is \"grus\", needs ssru"},
+          {"a layer of alignments that the model lacks",
+           replace(kStudentFile, "alignment-layer: last", "alignment-layer: 3   "),
+           "{}/model.xxen.intgemm.alphas.bin, special:model.yml: transformer-guided-alignment-layer is 3, needs 1 to "
+           "2"},
           {"other joined multipliers",
            [](const fs::path& model) {
              StoredTensors arrays = read_marian_binary(model / kStudentFile);

@@ -35,6 +35,12 @@ TEST(OptionRules, NameTheOptionItsValueAndWhatItNeeds) {
   EXPECT_EQ(error_with({"show.output=a b"}), "train: show.output is \"a b\", needs show.input");
   EXPECT_EQ(error_with({"search.temperature=0.5"}), "train: search.temperature is 0.5, needs search.kind=sampling");
   EXPECT_EQ(error_with({"search.kind=scoring"}), "train: search.kind is scoring, needs beam or sampling");
+  EXPECT_EQ(error_with({"search.attention_layer=2"}),
+            "train: search.attention_layer is 2, needs at most 1, counted from 0");
+  EXPECT_EQ(error_with({"search.attention_head=2"}),
+            "train: search.attention_head is 2, needs at most 1, counted from 0");
+  EXPECT_EQ(error_with({"search.attention_layer=0", "model.kind=universal"}),
+            "train: search.attention_layer is 0, needs model.kind=transformer");
   EXPECT_EQ(error_with({"search.n_best=2"}), "train: search.n_best is 2, needs at most search.beam, which is 1");
   EXPECT_EQ(error_with({"train.clip_norm=1e-38"}),
             "train: train.clip_norm is 1e-38, needs at least 1e-09, or 0 for no limit");

@@ -216,6 +216,8 @@ const std::vector<OptionRow>& option_rows() {
       {"search.length_norm", "average", letters},
       {"search.length_penalty", "1.5", letters},
       {"search.coverage_penalty", "0.5", letters},
+      {"search.attention_layer", "0", letters + Settings{"search.coverage_penalty=0.5"}, true},
+      {"search.attention_head", "0", letters + Settings{"search.coverage_penalty=0.5"}, true},
       {"search.length_factor", "1.0", letters + kBeam, true},
       {"search.length_offset", "2", letters + kBeam, true},
       {"search.max_length", "2", letters + kBeam, true},
