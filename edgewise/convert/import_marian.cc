@@ -15,6 +15,7 @@
 #include "edgewise/convert/marian_binary.h"
 #include "edgewise/convert/marian_config.h"
 #include "edgewise/convert/npz.h"
+#include "edgewise/convert/packed_file.h"
 #include "edgewise/convert/system_layouts.h"
 #include "edgewise/convert/yaml.h"
 #include "edgewise/translate/model_files.h"
@@ -64,6 +65,11 @@ TokenListBuilder piece_list(const PieceCodec& pieces, std::int64_t size, const M
   return builder;
 }
 
+/// Returns whether a vocabulary is a SentencePiece model, which may be compressed.
+bool is_piece_file(const fs::path& path) {
+  return (path.extension() == kPackedEnding ? path.stem() : path).extension() == ".spm";
+}
+
 /// Makes the vocabularies of a student, which are SentencePiece models.
 Vocabularies read_student_vocabularies(const MarianDecoder& decoder, const TransformerOptions& options,
                                        std::string_view caller) {
@@ -78,7 +84,7 @@ Vocabularies read_student_vocabularies(const MarianDecoder& decoder, const Trans
 
 Vocabularies read_marian_vocabularies(const fs::path& directory, const MarianDecoder& decoder,
                                       const TransformerOptions& options, std::string_view caller) {
-  if (decoder.vocabularies[0].extension() == ".spm") return read_student_vocabularies(decoder, options, caller);
+  if (is_piece_file(decoder.vocabularies[0])) return read_student_vocabularies(decoder, options, caller);
   const MarianTokenRules& rules = decoder.token_rules;
   TokenListBuilder input = read_marian_tokens(decoder.vocabularies[0], options.input_vocabulary, rules, caller);
   std::optional<TokenListBuilder> output;
@@ -301,7 +307,7 @@ ImportedModel import_marian(const fs::path& directory, std::string_view caller) 
   arrays.expect_all_used();
   check_joined_multipliers(model.parameters, where);
   if (!decoder.shortlist.empty()) {
-    model.shortlist = make_shortlist(read_file(decoder.shortlist, caller, kMaxShortlistBytes), model.experiment,
+    model.shortlist = make_shortlist(read_packed_file(decoder.shortlist, caller, kMaxShortlistBytes), model.experiment,
                                      model.vocabularies, fmt::format("{}: {}", caller, decoder.shortlist.string()));
   }
   std::ranges::move(stored.memory, std::back_inserter(model.parameters.memory));

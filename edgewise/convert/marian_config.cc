@@ -11,6 +11,7 @@
 #include "edgewise/base/files/manifest.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/convert/neutral_settings.h"
+#include "edgewise/convert/packed_file.h"
 #include "edgewise/convert/yaml.h"
 #include "edgewise/convert/yaml_settings.h"
 
@@ -170,7 +171,9 @@ constexpr std::string_view kShortlistEnding = ".bin";
 fs::path shortlist_path(const fs::path& directory, const YamlSettings& settings) {
   if (!settings.has("shortlist")) return {};
   const std::vector<std::string> values = settings.list("shortlist");
-  if (values.empty() || !values.front().ends_with(kShortlistEnding)) return {};
+  std::string_view name = values.empty() ? std::string_view() : values.front();
+  if (name.ends_with(kPackedEnding)) name.remove_suffix(kPackedEnding.size());
+  if (!name.ends_with(kShortlistEnding)) return {};
   return path_in(directory, values.front(), settings);
 }
 
@@ -195,6 +198,13 @@ std::vector<std::string> names_like(std::span<const std::string> names, std::str
   return found;
 }
 
+/// Returns the names as names_like does, or, if there are none, those of compressed files.
+std::vector<std::string> names_like_packed(std::span<const std::string> names, std::string_view begin,
+                                           std::string_view end) {
+  std::vector<std::string> found = names_like(names, begin, end);
+  return found.empty() ? names_like(names, begin, std::string(end) + std::string(kPackedEnding)) : found;
+}
+
 constexpr std::string_view kStudentConfig = "config.intgemm8bitalpha.yml";
 
 /// Returns the name of a student's config; empty if it has none.
@@ -210,16 +220,16 @@ std::string find_student_config(const fs::path& directory, std::span<const std::
 /// Returns the config of a folder as Firefox has it.
 std::string firefox_config(const fs::path& directory, std::span<const std::string> names, std::string_view caller) {
   const auto find_one = [&](std::string_view begin, std::string_view end) {
-    const std::vector<std::string> found = names_like(names, begin, end);
+    const std::vector<std::string> found = names_like_packed(names, begin, end);
     check(found.size() == 1, "{}: {} has {} files {}*{}, needs one", caller, directory.string(), found.size(), begin,
           end);
     return found.front();
   };
   const std::string model = quote_yaml(find_one("model.", ".bin"));
-  const bool is_split = !names_like(names, "srcvocab.", ".spm").empty();
+  const bool is_split = !names_like_packed(names, "srcvocab.", ".spm").empty();
   const std::string input = find_one(is_split ? "srcvocab." : "vocab.", ".spm");
   const std::string output = is_split ? find_one("trgvocab.", ".spm") : input;
-  const bool has_shortlist = !names_like(names, "lex.", kShortlistEnding).empty();
+  const bool has_shortlist = !names_like_packed(names, "lex.", kShortlistEnding).empty();
   const std::string shortlist = has_shortlist ? "- " + quote_yaml(find_one("lex.", kShortlistEnding)) + "\n" : "  []\n";
   return fmt::format(kFirefoxConfig, model, quote_yaml(input), quote_yaml(output), shortlist);
 }
@@ -259,7 +269,7 @@ MarianDecoder read_marian_decoder(const fs::path& directory, std::string_view ca
 
 bool is_marian_student(const fs::path& directory, std::string_view caller) {
   const std::vector<std::string> names = file_names(directory, caller);
-  return !names_like(names, "config", ".yml").empty() || !names_like(names, "model.", ".bin").empty();
+  return !names_like(names, "config", ".yml").empty() || !names_like_packed(names, "model.", ".bin").empty();
 }
 
 MarianDecoder read_marian_student(const fs::path& directory, std::string_view caller) {

@@ -23,6 +23,7 @@
 #include "tests/convert/model_folders.h"
 #include "tests/convert/random_student.h"
 #include "tests/convert/scored_case.h"
+#include "tests/text/compression.h"
 
 namespace edgewise {
 namespace {
@@ -296,6 +297,23 @@ TEST_F(StudentTest, KeepsItsShortlistInTheModelDirectory) {
     quantise_model(directory(), quantised);
     EXPECT_EQ(read_file(quantised / kShortlistFile, "test"), read_file(directory() / kShortlistFile, "test"));
   }
+}
+
+TEST_F(StudentTest, MayHaveCompressedFiles) {
+  write_firefox(random_student(Weights::kInt8Alpha), false, source_);
+  import();
+  const std::string parameters = read_file(directory() / kParametersFile, "test");
+  for (const std::string name : {"model.xxen.intgemm.alphas.bin", "vocab.xxen.spm", "lex.50.50.xxen.s2t.bin"}) {
+    write(source_ / (name + ".gz"), compress_gzip(read_file(source_ / name, "test")));
+    fs::remove(source_ / name);
+  }
+  fs::remove_all(directory());
+  import();
+  EXPECT_TRUE(read_file(directory() / kParametersFile, "test") == parameters);
+  EXPECT_TRUE(fs::exists(directory() / kShortlistFile));
+  const std::string packed = read_file(source_ / "model.xxen.intgemm.alphas.bin.gz", "test");
+  write(source_ / "model.xxen.intgemm.alphas.bin.gz", packed.substr(0, packed.size() / 2));
+  EXPECT_NE(error_of([&] { import_model(source_, "test"); }), "no error");
 }
 
 TEST_F(StudentTest, MayHaveNoShortlistOrOneAsText) {
