@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 
 #include "edgewise/base/random.h"
 #include "edgewise/convert/marian_binary.h"
@@ -106,16 +107,63 @@ void RandomStudent::add_feed_forward(const std::string& prefix) {
   add_norm(prefix + "_ffn");
 }
 
+/// The keys are those of Firefox's models, with the values that all of them have.
 std::string RandomStudent::model_options() const {
+  constexpr std::string_view kConstants = R"(
+bert-train-type-embeddings: true
+bert-type-vocab-size: 2
+dec-cell: ssru
+dec-cell-base-depth: 2
+dec-cell-high-depth: 1
+dim-rnn: 1024
+enc-cell: gru
+enc-cell-depth: 1
+enc-type: bidirectional
+factors-combine: sum
+factors-dim-emb: 0
+input-types:
+  []
+layer-normalization: false
+lemma-dependency: ""
+lemma-dim-emb: 0
+output-omit-bias: false
+right-left: false
+skip: false
+tied-embeddings-src: false
+transformer-aan-activation: swish
+transformer-aan-depth: 2
+transformer-aan-nogate: false
+transformer-decoder-autoreg: rnn
+transformer-decoder-dim-ffn: 0
+transformer-decoder-ffn-depth: 0
+transformer-dim-aan: 2048
+transformer-ffn-activation: relu
+transformer-ffn-depth: 2
+transformer-guided-alignment-layer: last
+transformer-no-affine: false
+transformer-no-bias: false
+transformer-no-projection: false
+transformer-pool: false
+transformer-postprocess: dan
+transformer-postprocess-emb: d
+transformer-postprocess-top: ""
+transformer-preprocess: ""
+transformer-rnn-projection: false
+transformer-tied-layers:
+  []
+transformer-train-position-embeddings: false
+type: transformer
+ulr: false
+ulr-dim-emb: 0
+ulr-trainable-transformation: false
+version: v1.12.14 2d067af 2024-02-16 11:44:13 -0500
+)";
   return fmt::format(
-      "type: transformer\ndim-emb: {}\ntransformer-heads: {}\ntransformer-dim-ffn: {}\nenc-depth: {}\ndec-depth: {}\n"
-      "transformer-decoder-autoreg: rnn\ndec-cell: ssru\ndec-cell-base-depth: 2\ndec-cell-high-depth: 1\n"
-      "transformer-ffn-activation: relu\ntransformer-preprocess: \"\"\ntransformer-postprocess: dan\n"
-      "transformer-postprocess-emb: d\ntransformer-guided-alignment-layer: last\ntransformer-tied-layers:\n  []\n"
-      "tied-embeddings: {}\ntied-embeddings-all: {}\ntied-embeddings-src: false\nlayer-normalization: false\n"
-      "skip: false\nversion: v1.9.56\n",
-      options_.size, options_.heads, options_.feed_forward, options_.encoder_layers, options_.decoder_layers,
-      options_.is_split && options_.is_tied, !options_.is_split);
+      "dec-depth: {}\ndim-emb: {}\ndim-vocabs:\n  - {}\n  - {}\nenc-depth: {}\ntied-embeddings: {}\n"
+      "tied-embeddings-all: {}\ntransformer-dim-ffn: {}\ntransformer-heads: {}{}",
+      options_.decoder_layers, options_.size, options_.input_vocabulary, options_.output_vocabulary,
+      options_.encoder_layers, options_.is_split && options_.is_tied, !options_.is_split, options_.feed_forward,
+      options_.heads, kConstants);
 }
 
 namespace {
