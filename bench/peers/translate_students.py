@@ -113,7 +113,8 @@ class Edgewise:
 
     def __init__(self, given):
         command = [given.program, "--model", given.model, "--precision", given.precision, "--beam", str(given.beam),
-                   "--no-protect", "--threads", str(given.threads), "--batch-sentences", str(given.batch)]
+                   "--no-protect", "--threads", str(given.threads), "--workers", str(given.threads),
+                   "--batch-sentences", str(given.batch)]
         if not given.shortlist:
             command += ["--shortlist", "off"]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
