@@ -17,11 +17,18 @@ std::optional<TokenPair> encode_recorded_pair(const TranslationModel& model) {
   return encode_pair(model, recorded.input, recorded.output, "train");
 }
 
+Consistency consistency_of(const TrainOptions& train) {
+  if (train.simcut > 0) return {.kind = kernels::ConsistencyKind::kSimCut, .weight = train.simcut};
+  return {.kind = kernels::ConsistencyKind::kRDrop, .weight = train.rdrop};
+}
+
 }  // namespace
 
 BatchLoss ModelTask::loss(const Batch& batch, Pass& pass) {
-  const double rdrop = model_.experiment.train.rdrop;
-  return model_.model->loss(rdrop > 0 ? repeat_batch(batch) : batch, model_.loss_options(), rdrop, pass);
+  const TrainOptions& train = model_.experiment.train;
+  if (train.simcut > 0) pass.set_cut(train.cut);
+  return model_.model->loss(train.has_two_passes() ? repeat_batch(batch) : batch, model_.loss_options(),
+                            consistency_of(train), pass);
 }
 
 void ModelTask::clear_constant_gradients() {

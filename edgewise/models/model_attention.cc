@@ -25,7 +25,7 @@ std::vector<RecordedAttention> record(const SequenceModel& model, const Batch& b
     recorded.push_back({relation, weight_EH.to(at::kCPU, at::kFloat).contiguous()});
   });
   Pass pass = Pass::inference();
-  model.loss(batch, {}, /*rdrop=*/0, pass);
+  model.loss(batch, {}, /*consistency=*/{}, pass);
   return recorded;
 }
 

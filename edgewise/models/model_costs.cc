@@ -120,7 +120,7 @@ double activation_memory(const TransformerOptions& model, const TrainOptions& tr
   const double numbers =
       depths.encoder * static_cast<double>(batch.input) * count_saved(model, 1) +
       depths.decoder * static_cast<double>(batch.output) * count_saved(model, has_encoder(model.kind) ? 2 : 1);
-  const double passes = train.rdrop > 0 ? 2 : 1;
+  const double passes = train.has_two_passes() ? 2 : 1;
   const double bytes_per_number = train.precision == Precision::kBf16 ? 2 : 4;
   return passes * (bytes_per_number * numbers + additive_memory(model, batch));
 }

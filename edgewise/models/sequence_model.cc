@@ -23,8 +23,9 @@ class ModelAdapter : public SequenceModel {
 
   const TransformerOptions& options() const override { return model_.options(); }
   std::vector<NamedTensor> parameters() const override { return edgewise::parameters(model_); }
-  BatchLoss loss(const Batch& batch, const LossOptions& options, double rdrop, Pass& pass) const override {
-    return model_.loss(batch, options, rdrop, pass);
+  BatchLoss loss(const Batch& batch, const LossOptions& options, const Consistency& consistency,
+                 Pass& pass) const override {
+    return model_.loss(batch, options, consistency, pass);
   }
 
  protected:

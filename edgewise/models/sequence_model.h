@@ -28,9 +28,10 @@ class SequenceModel {
   /// Lists the leaf tensors that require gradients, each once, always in the same order.
   virtual std::vector<NamedTensor> parameters() const = 0;
 
-  /// Computes the loss of a batch. With `rdrop` above 0 the loss is projected_rdrop_loss with that weight, and `batch`
-  /// holds its sentences twice.
-  virtual BatchLoss loss(const Batch& batch, const LossOptions& options, double rdrop, Pass& pass) const = 0;
+  /// Computes the loss of a batch. With two passes the loss is projected_consistency_loss, and `batch` holds its
+  /// sentences twice.
+  virtual BatchLoss loss(const Batch& batch, const LossOptions& options, const Consistency& consistency,
+                         Pass& pass) const = 0;
 
   /// Returns the ponder steps of each node of a batch. Throws Error for a model without adaptive computation.
   virtual NodePonderSteps ponder_steps(const Batch& batch) const = 0;

@@ -99,8 +99,9 @@ at::Tensor Transformer::forward(const Batch& batch, Pass& pass) const {
   return compute_logits(decode(batch, encode(batch, pass), pass));
 }
 
-BatchLoss Transformer::loss(const Batch& batch, const LossOptions& options, double rdrop, Pass& pass) const {
-  return vocabulary_.loss(decode(batch, encode(batch, pass), pass), batch.labels, rdrop, options);
+BatchLoss Transformer::loss(const Batch& batch, const LossOptions& options, const Consistency& consistency,
+                            Pass& pass) const {
+  return vocabulary_.loss(decode(batch, encode(batch, pass), pass), batch.labels, consistency, options);
 }
 
 void Transformer::update_graph(MessageGraph& graph, const at::Tensor& edges, const std::vector<NodeUpdate>& pre,

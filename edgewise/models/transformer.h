@@ -47,9 +47,9 @@ class Transformer {
   at::Tensor encode(const Batch& batch, Pass& pass) const;                                // [S, M]
   at::Tensor decode(const Batch& batch, const at::Tensor& encoded_SM, Pass& pass) const;  // [D, M]
   at::Tensor forward(const Batch& batch, Pass& pass) const;                               // logits [D, C]
-  /// Returns VocabularyLayers::loss of a batch, without storing all logits. With `rdrop` above 0, `batch` holds its
+  /// Returns VocabularyLayers::loss of a batch, without storing all logits. With two passes, `batch` holds its
   /// sentences twice.
-  BatchLoss loss(const Batch& batch, const LossOptions& options, double rdrop, Pass& pass) const;
+  BatchLoss loss(const Batch& batch, const LossOptions& options, const Consistency& consistency, Pass& pass) const;
 
   // --- Message passing: the definition of the fused functions.
   /// Calls update_graph with the graph tutorial's attention: scaled dot products without dropout. Throws Error for a

@@ -202,11 +202,12 @@ at::Tensor UniversalTransformer::weighted_ponder_cost(const AdaptiveResult& enco
   return sum * (options_.universal.ponder_weight * static_cast<double>(num_labels) / static_cast<double>(nodes));
 }
 
-BatchLoss UniversalTransformer::loss(const Batch& batch, const LossOptions& options, double rdrop, Pass& pass) const {
+BatchLoss UniversalTransformer::loss(const Batch& batch, const LossOptions& options, const Consistency& consistency,
+                                     Pass& pass) const {
   const AdaptiveResult encoded = encode(batch, pass);
   const AdaptiveResult decoded = decode(batch, encoded.state_NM, pass);
-  BatchLoss loss = vocabulary_.loss(decoded.state_NM, batch.labels, rdrop, options);
-  const at::Tensor cost = weighted_ponder_cost(encoded, decoded, std::ssize(batch.labels));
+  BatchLoss loss = vocabulary_.loss(decoded.state_NM, batch.labels, consistency, options);
+  const at::Tensor cost = weighted_ponder_cost(encoded, decoded, loss.counts.tokens);
   if (cost.defined()) loss.objective = loss.objective + cost;
   loss.encoder_histogram = make_histogram(encoded.steps);
   loss.decoder_histogram = make_histogram(decoded.steps);

@@ -65,8 +65,8 @@ class UniversalTransformer {
                                    AdaptiveLayer& layer, Pass& pass) const;
 
   /// Returns VocabularyLayers::loss; the objective includes the mean ponder cost of the adaptive nodes times
-  /// ponder_weight for each label. With `rdrop` above 0, `batch` holds its sentences twice.
-  BatchLoss loss(const Batch& batch, const LossOptions& options, double rdrop, Pass& pass) const;
+  /// ponder_weight for each label. With two passes, `batch` holds its sentences twice.
+  BatchLoss loss(const Batch& batch, const LossOptions& options, const Consistency& consistency, Pass& pass) const;
 
   // --- Message passing with filters, as in the graph tutorial: the definition of the fused functions.
   /// Computes logits, [D, C]; `graph` holds the batch's graph. Sets the node columns "step", the ponder steps of each

@@ -30,12 +30,13 @@ VocabularyLayers::VocabularyLayers(const TransformerOptions& options, std::uint6
   }
 }
 
-BatchLoss VocabularyLayers::loss(const at::Tensor& state_DM, const std::vector<std::int64_t>& labels, double rdrop,
-                                 const LossOptions& options) const {
+BatchLoss VocabularyLayers::loss(const at::Tensor& state_DM, const std::vector<std::int64_t>& labels,
+                                 const Consistency& consistency, const LossOptions& options) const {
   const at::Tensor labels_D = at::tensor(labels);
   const auto& [weight, bias] = output_projection;
-  return rdrop > 0 ? projected_rdrop_loss(state_DM, weight, bias, labels_D, rdrop, options)
-                   : projected_loss(state_DM, weight, bias, labels_D, options);
+  return consistency.has_two_passes()
+             ? projected_consistency_loss(state_DM, weight, bias, labels_D, consistency, options)
+             : projected_loss(state_DM, weight, bias, labels_D, options);
 }
 
 }  // namespace edgewise

@@ -25,8 +25,8 @@ struct VocabularyLayers {
   /// Draws the embeddings from `random`, and the output projection from a stream of its own of `seed`.
   VocabularyLayers(const TransformerOptions& options, std::uint64_t seed, RandomStream& random);
 
-  /// Returns projected_loss or, with `rdrop` above 0, projected_rdrop_loss with that weight.
-  BatchLoss loss(const at::Tensor& state_DM, const std::vector<std::int64_t>& labels, double rdrop,
+  /// Returns projected_loss or, with two passes, projected_consistency_loss.
+  BatchLoss loss(const at::Tensor& state_DM, const std::vector<std::int64_t>& labels, const Consistency& consistency,
                  const LossOptions& options) const;
 };
 

@@ -36,6 +36,19 @@ void check_not_negative(std::span<const std::int64_t> positions) {
   }
 }
 
+/// Returns the tokens, of which those of the second half that the pass cuts are kNoToken. Each of them is cut
+/// independently of the others.
+std::vector<std::int64_t> cut_tokens(std::span<const std::int64_t> tokens, Pass& pass) {
+  std::vector<std::int64_t> kept(tokens.begin(), tokens.end());
+  if (pass.cut_rate() == 0) return kept;
+  const DropoutKey key = pass.next_key();
+  RandomStream random(key.seed, key.stream);
+  for (std::size_t i = kept.size() / 2; i < kept.size(); ++i) {
+    if (random.uniform() < pass.cut_rate()) kept[i] = kNoToken;
+  }
+  return kept;
+}
+
 }  // namespace
 
 struct PositionEncodings::Table {
@@ -99,7 +112,7 @@ at::Tensor Embedding::operator()(std::span<const std::int64_t> tokens) const {
 at::Tensor Embedding::operator()(std::span<const std::int64_t> tokens, const DropoutRates& dropout, Pass& pass) const {
   EmbedOptions options = {.scale = scale};
   pass.set_dropout(dropout.word, options.word_dropout, options.word_dropout_key);
-  return embed(weight, tokens, {}, {}, options);
+  return embed(weight, cut_tokens(tokens, pass), {}, {}, options);
 }
 
 at::Tensor Embedding::operator()(std::span<const std::int64_t> tokens, const SidePositions& side_positions,
@@ -109,7 +122,7 @@ at::Tensor Embedding::operator()(std::span<const std::int64_t> tokens, const Sid
   pass.set_dropout(dropout.embedding, options.dropout, options.dropout_key);
   pass.set_dropout(dropout.word, options.word_dropout, options.word_dropout_key);
   const auto [table_PM, rows] = side_positions.rows(positions, weight.options());
-  return embed(weight, tokens, table_PM, rows, options);
+  return embed(weight, cut_tokens(tokens, pass), table_PM, rows, options);
 }
 
 }  // namespace edgewise

@@ -75,10 +75,10 @@ struct Embedding {
   /// Returns the rows of `tokens` times `scale`: [T, M]. Throws Error for a token outside of the table.
   at::Tensor operator()(std::span<const std::int64_t> tokens) const;
 
-  /// Also applies dropout to whole tokens in training.
+  /// Also applies dropout to whole tokens in training, and cuts tokens (Pass::set_cut).
   at::Tensor operator()(std::span<const std::int64_t> tokens, const DropoutRates& dropout, Pass& pass) const;
 
-  /// Also adds position vectors, and in training applies dropout to whole tokens and to the sums.
+  /// Also adds position vectors, and in training applies dropout to whole tokens and to the sums, and cuts tokens.
   at::Tensor operator()(std::span<const std::int64_t> tokens, const SidePositions& side_positions,
                         std::span<const std::int64_t> positions, const DropoutRates& dropout, Pass& pass) const;
 

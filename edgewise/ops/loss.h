@@ -52,6 +52,15 @@ struct LossOptions {
   std::int64_t ignored = -1;
 };
 
+/// The rule by which two passes over each token must agree, and the weight of their divergence. With a weight of 0
+/// there is one pass.
+struct Consistency {
+  kernels::ConsistencyKind kind = kernels::ConsistencyKind::kRDrop;
+  double weight = 0.0;
+
+  bool has_two_passes() const { return weight > 0; }
+};
+
 /// Returns the sum over tokens of KL(target || model), a scalar. The target distribution gives the label probability
 /// 1 - smoothing and shares the rest evenly among the other tokens except `ignored`. This is label smoothing (Szegedy
 /// et al. 2016), except that the label gets no share of the rest. Computes a closed form, without a target tensor

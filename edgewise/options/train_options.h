@@ -59,6 +59,8 @@ struct TrainOptions {
   double clip_norm = 0.0;
   double smoothing = 0.1;
   double rdrop = 0.0;
+  double simcut = 0.0;
+  double cut = 0.05;
   Precision precision = Precision::kFp32;
   std::string device = "cpu";  // device/choose_gpu.h
 
@@ -73,6 +75,9 @@ struct TrainOptions {
   double spike = 6.0;
   SpikeReaction on_spike = SpikeReaction::kLog;
   std::uint64_t seed = 1;
+
+  /// Returns whether the model computes each batch twice, so that the loss can compare both passes.
+  bool has_two_passes() const { return rdrop > 0 || simcut > 0; }
 
   static void list_fields(auto& self, auto&& field) {
     field("steps", self.steps, "number of updates after which training ends; 0: no limit", at_least(0).at_most(1e12));
@@ -124,6 +129,16 @@ struct TrainOptions {
         "rdrop", self.rdrop,
         "R-Drop: weight of the divergence between two passes over each batch with different dropout; 0: a single pass",
         at_least(0).at_most(1000));
+    field(
+        "simcut", self.simcut,
+        "SimCut: weight of the divergence between a pass over each batch, which alone has the loss of the labels, and "
+        "a pass that lacks some embeddings; 0: a single pass",
+        at_least(0).at_most(1000));
+    field(
+        "cut", self.cut,
+        "SimCut: share of tokens, on both sides, whose whole embedding the second pass sets to zero; position vectors "
+        "stay",
+        at_least(0).below(1));
     field("precision", self.precision,
           "number format of linear layers and attention in training: fp32 or bf16; validation uses fp32");
     field("device", self.device,

@@ -123,6 +123,7 @@ TEST_F(TrainProgram, LearnsWithEachOptionOfARecipe) {
        {0.02 / std::sqrt(10), 0.02 / std::sqrt(20), 0.02 / std::sqrt(30), 0.01 / std::sqrt(10)}},
       {{"train.schedule=cosine"}, {cosine(10), cosine(20), cosine(30), cosine(40)}},
       {{"train.rdrop=2", "model.dropout.residual=0.2"}, constant},
+      {{"train.simcut=2", "train.cut=0.2"}, constant},
       {{"model.dropout.residual=0.2"}, constant},
       {{"model.dropout.word=0.2"}, constant},
       {{"model.dropout.attention=0.2"}, constant}};

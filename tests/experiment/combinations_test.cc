@@ -46,12 +46,19 @@ const std::vector<std::string> kBase = {
 
 // Values of options that are numbers, and the kinds of models that translate.
 const std::map<std::string, std::vector<std::string>> kNumbers = {
-    {"model.kind", {"transformer", "universal"}}, {"model.heads", {"2", "3"}},
-    {"model.key_value_heads", {"0", "1"}},        {"model.clamp", {"none", "0.5"}},
-    {"model.dropout.embedding", {"0.1", "0.0"}},  {"model.dropout.residual", {"0.1", "0.0"}},
-    {"model.dropout.attention", {"0.0", "0.2"}},  {"model.dropout.activation", {"0.1", "0.0"}},
-    {"model.dropout.word", {"0.0", "0.2"}},       {"model.universal.filter_width", {"3", "4"}},
-    {"train.smoothing", {"0.1", "0.0"}},          {"train.rdrop", {"0.0", "1.0"}},
+    {"model.kind", {"transformer", "universal"}},
+    {"model.heads", {"2", "3"}},
+    {"model.key_value_heads", {"0", "1"}},
+    {"model.clamp", {"none", "0.5"}},
+    {"model.dropout.embedding", {"0.1", "0.0"}},
+    {"model.dropout.residual", {"0.1", "0.0"}},
+    {"model.dropout.attention", {"0.0", "0.2"}},
+    {"model.dropout.activation", {"0.1", "0.0"}},
+    {"model.dropout.word", {"0.0", "0.2"}},
+    {"model.universal.filter_width", {"3", "4"}},
+    {"train.smoothing", {"0.1", "0.0"}},
+    {"train.rdrop", {"0.0", "1.0"}},
+    {"train.simcut", {"0.0", "1.0"}},
 };
 
 // Options of [model] that keep one value, because they choose no other computation.
@@ -78,8 +85,8 @@ const std::set<std::string> kFixed = {
 };
 
 // Options of other sections that change what a model computes.
-const std::set<std::string> kOtherOptions = {"train.precision", "train.smoothing", "train.rdrop", "batch.positions",
-                                             "vocabulary.shared"};
+const std::set<std::string> kOtherOptions = {"train.precision", "train.smoothing", "train.rdrop",
+                                             "train.simcut",    "batch.positions", "vocabulary.shared"};
 
 Experiment parse(const std::vector<std::string>& settings) {
   std::vector<std::string> all = kBase;

@@ -53,6 +53,7 @@ std::vector<std::string> context_of(const std::string& path) {
       {"train.min_learning_rate", {"train.schedule=plateau", "train.learning_rate=1000"}},
       {"train.plateau_factor", {"train.schedule=plateau", "train.plateau_patience=1", "train.validate_every=1"}},
       {"train.plateau_patience", {"train.schedule=plateau", "train.validate_every=1"}},
+      {"train.cut", {"train.simcut=1"}},
       {"train.weight_decay", {"train.schedule=constant", "train.learning_rate=1"}},
       {"batch.positions_below", {"batch.positions=spread"}},
       {"model.max_positions", {"model.positions=learned"}},

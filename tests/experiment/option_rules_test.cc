@@ -54,6 +54,9 @@ TEST(OptionRules, NameTheOptionItsValueAndWhatItNeeds) {
             "train: train.min_learning_rate is 0.5, needs at most the train.learning_rate of 0.25");
   EXPECT_EQ(error_with({"model.size=1", "model.heads=1", "model.norm=std_norm"}),
             "train: model.norm is std_norm, needs a model.size above 1, because std_norm divides by size - 1");
+  EXPECT_EQ(error_with({"train.rdrop=1", "train.simcut=3"}),
+            "train: train.simcut is 3.0, needs train.rdrop=0, because SimCut replaces it");
+  EXPECT_EQ(error_with({"train.cut=0.1"}), "train: train.cut is 0.1, needs train.simcut above 0");
   EXPECT_EQ(error_with({"model.norm=rms_norm", "model.norm_bias=false"}),
             "train: model.norm_bias is false, needs model.norm other than rms_norm, which has no bias");
   EXPECT_EQ(error_with({"model.rotary.base=500"}), "train: model.rotary.base is 500.0, needs model.positions=rotary");

@@ -196,6 +196,8 @@ const std::vector<OptionRow>& option_rows() {
       {"train.clip_norm", "0.001", letters},
       {"train.smoothing", "0.3", letters},
       {"train.rdrop", "2.0", letters},
+      {"train.simcut", "2.0", letters},
+      {"train.cut", "0.5", letters + Settings{"train.simcut=2.0"}},
       {"train.precision", "bf16", letters},
       {"train.device", "cuda:127", letters},
       {"train.log_every", "1", letters},

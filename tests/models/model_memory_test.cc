@@ -75,6 +75,8 @@ TEST(ModelMemory, GrowsWithTheStateOfTheOptimiserAndTheBatch) {
   train.precision = Precision::kBf16;
   train.rdrop = 1;
   EXPECT_EQ(training_memory(model, train, {.input = 100, .output = 100}) - 4 * 9 * numbers, batch);
+  std::swap(train.rdrop, train.simcut);
+  EXPECT_EQ(training_memory(model, train, {.input = 100, .output = 100}) - 4 * 9 * numbers, batch);
 }
 
 TEST(ModelMemory, GrowsWithTheEdgesOfAdditiveAttention) {
