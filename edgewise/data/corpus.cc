@@ -102,11 +102,14 @@ std::vector<std::vector<std::string>> files_of_corpora(const DataOptions& option
 
 std::vector<TrainingText> open_training(const std::vector<std::vector<std::string>>& files_of_each,
                                         const DataOptions& options, const std::filesystem::path& folder) {
-  const PairOptions pair_options{.bad_utf8 = options.bad_utf8, .same_sides = options.same_sides};
+  const PairOptions pair_options{
+      .bad_utf8 = options.bad_utf8, .same_sides = options.same_sides, .has_links = !options.alignments.empty()};
   std::vector<TrainingText> corpora;
   for (const std::vector<std::string>& files : files_of_each) {
     const double weight = options.weights.empty() ? 1.0 : options.weights[corpora.size()];
-    auto text = std::make_shared<IndexedText>(resolve_paths(files, folder), pair_options, options.limit);
+    std::vector<std::string> paths = resolve_paths(files, folder);
+    if (pair_options.has_links) paths.push_back(resolve_paths({options.alignments[corpora.size()]}, folder).front());
+    auto text = std::make_shared<IndexedText>(paths, pair_options, options.limit);
     const std::string name = files.size() == 1 ? files[0] : files[0] + " with " + files[1];
     corpora.push_back({.name = name, .text = std::move(text), .weight = weight});
   }

@@ -147,7 +147,7 @@ void measure_by_token(const TranslationModel& model, std::size_t num_batches,
     for (const std::size_t number : numbers) {
       throw_if_set(stop);
       Pass pass = Pass::inference();
-      row.write(model.model->loss(make(number), options, /*consistency=*/{}, pass), out);
+      row.write(model.model->loss(make(number), options, /*added=*/{}, pass), out);
       out += row.size();
     }
     return rows;

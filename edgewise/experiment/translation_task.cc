@@ -17,9 +17,11 @@ std::optional<TokenPair> encode_recorded_pair(const TranslationModel& model) {
   return encode_pair(model, recorded.input, recorded.output, "train");
 }
 
-Consistency consistency_of(const TrainOptions& train) {
-  if (train.simcut > 0) return {.kind = kernels::ConsistencyKind::kSimCut, .weight = train.simcut};
-  return {.kind = kernels::ConsistencyKind::kRDrop, .weight = train.rdrop};
+AddedLosses added_losses(const TrainOptions& train) {
+  const bool has_simcut = train.simcut > 0;
+  return {.consistency = {.kind = has_simcut ? kernels::ConsistencyKind::kSimCut : kernels::ConsistencyKind::kRDrop,
+                          .weight = has_simcut ? train.simcut : train.rdrop},
+          .guided = {.weight = train.guided_alignment, .layer = train.guided_layer, .head = train.guided_head}};
 }
 
 }  // namespace
@@ -28,7 +30,7 @@ BatchLoss ModelTask::loss(const Batch& batch, Pass& pass) {
   const TrainOptions& train = model_.experiment.train;
   if (train.simcut > 0) pass.set_cut(train.cut);
   return model_.model->loss(train.has_two_passes() ? repeat_batch(batch) : batch, model_.loss_options(),
-                            consistency_of(train), pass);
+                            added_losses(train), pass);
 }
 
 void ModelTask::clear_constant_gradients() {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "edgewise/graph/batch.h"
+#include "edgewise/models/guided_alignment.h"
 #include "edgewise/models/layer_stacks.h"
 #include "edgewise/models/vocabulary_layers.h"
 #include "edgewise/nn/embedding.h"
@@ -37,7 +38,7 @@ class LanguageModel {
 
   /// Returns VocabularyLayers::loss of a batch, without storing all logits. With two passes, `batch` holds its
   /// texts twice. Throws Error for a batch with encoder nodes.
-  BatchLoss loss(const Batch& batch, const LossOptions& options, const Consistency& consistency, Pass& pass) const;
+  BatchLoss loss(const Batch& batch, const LossOptions& options, const AddedLosses& added, Pass& pass) const;
 
   template <typename Self, typename Visitor>
   static void list_parts(Self& self, Visitor&& part) {

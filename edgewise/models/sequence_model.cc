@@ -23,9 +23,8 @@ class ModelAdapter : public SequenceModel {
 
   const TransformerOptions& options() const override { return model_.options(); }
   std::vector<NamedTensor> parameters() const override { return edgewise::parameters(model_); }
-  BatchLoss loss(const Batch& batch, const LossOptions& options, const Consistency& consistency,
-                 Pass& pass) const override {
-    return model_.loss(batch, options, consistency, pass);
+  BatchLoss loss(const Batch& batch, const LossOptions& options, const AddedLosses& added, Pass& pass) const override {
+    return model_.loss(batch, options, added, pass);
   }
 
  protected:

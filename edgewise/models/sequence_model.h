@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "edgewise/graph/batch.h"
+#include "edgewise/models/guided_alignment.h"
 #include "edgewise/nn/module.h"
 #include "edgewise/ops/loss.h"
 #include "edgewise/options/transformer_options.h"
@@ -30,7 +31,7 @@ class SequenceModel {
 
   /// Computes the loss of a batch. With two passes the loss is projected_consistency_loss, and `batch` holds its
   /// sentences twice.
-  virtual BatchLoss loss(const Batch& batch, const LossOptions& options, const Consistency& consistency,
+  virtual BatchLoss loss(const Batch& batch, const LossOptions& options, const AddedLosses& added,
                          Pass& pass) const = 0;
 
   /// Returns the ponder steps of each node of a batch. Throws Error for a model without adaptive computation.

@@ -7,6 +7,7 @@
 #include <ATen/ops/tensor.h>
 
 #include <cmath>
+#include <optional>
 
 #include "edgewise/base/error.h"
 #include "edgewise/graph/relation_ops.h"
@@ -99,9 +100,19 @@ at::Tensor Transformer::forward(const Batch& batch, Pass& pass) const {
   return compute_logits(decode(batch, encode(batch, pass), pass));
 }
 
-BatchLoss Transformer::loss(const Batch& batch, const LossOptions& options, const Consistency& consistency,
+BatchLoss Transformer::loss(const Batch& batch, const LossOptions& options, const AddedLosses& added,
                             Pass& pass) const {
-  return vocabulary_.loss(decode(batch, encode(batch, pass), pass), batch.labels, consistency, options);
+  const auto& [consistency, guided] = added;
+  const at::Tensor encoded_SM = encode(batch, pass);
+  std::optional<GuidedHeads> heads;
+  if (guided.weight > 0) heads.emplace(guided, batch, options_.decoder_layers);
+  BatchLoss loss = vocabulary_.loss(decode(batch, encoded_SM, pass), batch.labels, consistency, options);
+  if (!heads) return loss;
+  // Of two passes with SimCut, the first alone has a loss of its own. Its links are the first half.
+  const std::span<const LinkedEdge> all = batch.linked_edges;
+  const auto linked = consistency.counts_all_rows() ? all : all.first(all.size() / 2);
+  loss.objective = loss.objective + guided_alignment_loss(heads->weights(), linked) * guided.weight;
+  return loss;
 }
 
 void Transformer::update_graph(MessageGraph& graph, const at::Tensor& edges, const std::vector<NodeUpdate>& pre,

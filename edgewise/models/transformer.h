@@ -9,6 +9,7 @@
 
 #include "edgewise/graph/batch.h"
 #include "edgewise/message/message_graph.h"
+#include "edgewise/models/guided_alignment.h"
 #include "edgewise/models/layer_stacks.h"
 #include "edgewise/models/vocabulary_layers.h"
 #include "edgewise/nn/embedding.h"
@@ -48,8 +49,8 @@ class Transformer {
   at::Tensor decode(const Batch& batch, const at::Tensor& encoded_SM, Pass& pass) const;  // [D, M]
   at::Tensor forward(const Batch& batch, Pass& pass) const;                               // logits [D, C]
   /// Returns VocabularyLayers::loss of a batch, without storing all logits. With two passes, `batch` holds its
-  /// sentences twice.
-  BatchLoss loss(const Batch& batch, const LossOptions& options, const Consistency& consistency, Pass& pass) const;
+  /// sentences twice. Guided alignment adds its loss to the objective alone.
+  BatchLoss loss(const Batch& batch, const LossOptions& options, const AddedLosses& added, Pass& pass) const;
 
   // --- Message passing: the definition of the fused functions.
   /// Calls update_graph with the graph tutorial's attention: scaled dot products without dropout. Throws Error for a

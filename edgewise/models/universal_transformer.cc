@@ -202,11 +202,11 @@ at::Tensor UniversalTransformer::weighted_ponder_cost(const AdaptiveResult& enco
   return sum * (options_.universal.ponder_weight * static_cast<double>(num_labels) / static_cast<double>(nodes));
 }
 
-BatchLoss UniversalTransformer::loss(const Batch& batch, const LossOptions& options, const Consistency& consistency,
+BatchLoss UniversalTransformer::loss(const Batch& batch, const LossOptions& options, const AddedLosses& added,
                                      Pass& pass) const {
   const AdaptiveResult encoded = encode(batch, pass);
   const AdaptiveResult decoded = decode(batch, encoded.state_NM, pass);
-  BatchLoss loss = vocabulary_.loss(decoded.state_NM, batch.labels, consistency, options);
+  BatchLoss loss = vocabulary_.loss(decoded.state_NM, batch.labels, added.consistency, options);
   const at::Tensor cost = weighted_ponder_cost(encoded, decoded, loss.counts.tokens);
   if (cost.defined()) loss.objective = loss.objective + cost;
   loss.encoder_histogram = make_histogram(encoded.steps);

@@ -8,6 +8,7 @@
 #include "edgewise/graph/batch.h"
 #include "edgewise/message/message_graph.h"
 #include "edgewise/models/adaptive_computation.h"
+#include "edgewise/models/guided_alignment.h"
 #include "edgewise/models/vocabulary_layers.h"
 #include "edgewise/nn/embedding.h"
 #include "edgewise/nn/linear.h"
@@ -66,7 +67,7 @@ class UniversalTransformer {
 
   /// Returns VocabularyLayers::loss; the objective includes the mean ponder cost of the adaptive nodes times
   /// ponder_weight for each label. With two passes, `batch` holds its sentences twice.
-  BatchLoss loss(const Batch& batch, const LossOptions& options, const Consistency& consistency, Pass& pass) const;
+  BatchLoss loss(const Batch& batch, const LossOptions& options, const AddedLosses& added, Pass& pass) const;
 
   // --- Message passing with filters, as in the graph tutorial: the definition of the fused functions.
   /// Computes logits, [D, C]; `graph` holds the batch's graph. Sets the node columns "step", the ponder steps of each

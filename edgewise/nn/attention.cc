@@ -19,10 +19,11 @@ at::Tensor split_heads(const at::Tensor& x, std::int64_t heads, std::int64_t hea
   return x.view({x.size(0), heads, head_size});
 }
 
-at::Tensor additive_weights(const MultiHeadAttention& attention, const Relation& relation, const at::Tensor& query_DHK,
-                            const at::Tensor& key_SHK) {
-  at::Tensor score_EH = additive_scores(relation, query_DHK, key_SHK, attention.score_vector);
-  if (const auto bound = attention.options.clamp) score_EH = at::clamp(score_EH, -*bound, *bound);
+/// Scores by a score_vector of [H, K], and clamps by `bound`.
+at::Tensor additive_weights(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
+                            const at::Tensor& score_vector, const std::optional<double>& bound) {
+  at::Tensor score_EH = additive_scores(relation, query_DHK, key_SHK, score_vector);
+  if (bound) score_EH = at::clamp(score_EH, -*bound, *bound);
   return edge_softmax(relation, score_EH);
 }
 
@@ -120,10 +121,13 @@ at::Tensor MultiHeadAttention::average(const Relation& relation, const at::Tenso
                                        const at::Tensor& value_SGV, Pass& pass,
                                        const std::optional<Score>& bias) const {
   if (const AttentionRecorder::Callback* record = AttentionRecorder::current()) {
-    (*record)(relation, weights(relation, query_DHK, key_SGK, bias));
+    (*record)(relation, [&](std::int64_t head) {
+      check(head < 0 || !bias, "AttentionRecorder: head is {} of attention with a bias, needs -1, all heads", head);
+      return head < 0 ? weights(relation, query_DHK, key_SGK, bias) : head_weights(relation, query_DHK, key_SGK, head);
+    });
   }
   if (options.score == ScoreKind::kAdditive) {
-    const at::Tensor weight_EH = additive_weights(*this, relation, query_DHK, key_SGK);
+    const at::Tensor weight_EH = additive_weights(relation, query_DHK, key_SGK, score_vector, options.clamp);
     return aggregate(relation, pass.dropout(weight_EH, options.dropout), value_SGV);
   }
   AttentionOptions attention = score_options(options.clamp, bias);
@@ -148,8 +152,20 @@ at::Tensor MultiHeadAttention::operator()(const Relation& relation, const at::Te
 at::Tensor MultiHeadAttention::weights(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SGK,
                                        const std::optional<Score>& bias) const {
   return options.score == ScoreKind::kAdditive
-             ? additive_weights(*this, relation, query_DHK, key_SGK)
+             ? additive_weights(relation, query_DHK, key_SGK, score_vector, options.clamp)
              : attention_weights(relation, query_DHK, key_SGK, score_options(options.clamp, bias));
+}
+
+at::Tensor MultiHeadAttention::head_weights(const Relation& relation, const at::Tensor& query_DHK,
+                                            const at::Tensor& key_SGK, std::int64_t head) const {
+  check(head >= 0 && head < options.heads, "MultiHeadAttention: head is {}, needs a number from 0 to {}", head,
+        options.heads - 1);
+  const std::int64_t group_size = options.heads / options.num_key_heads();
+  const at::Tensor query_D1K = query_DHK.narrow(1, head, 1);
+  const at::Tensor key_S1K = key_SGK.narrow(1, head / group_size, 1);
+  return options.score == ScoreKind::kAdditive
+             ? additive_weights(relation, query_D1K, key_S1K, score_vector.narrow(0, head, 1), options.clamp)
+             : attention_weights(relation, query_D1K, key_S1K, score_options(options.clamp, {}));
 }
 
 at::Tensor self_attention(const Relation& relation, const at::Tensor& x_NI) {

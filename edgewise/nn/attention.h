@@ -24,8 +24,10 @@ namespace edgewise {
 /// argument that only drawings of attention would use.
 class AttentionRecorder {
  public:
-  /// Takes the relation and its attention weights, [E, H], before dropout.
-  using Callback = std::function<void(const Relation& relation, const at::Tensor& weight_EH)>;
+  /// Computes the attention weights before dropout: those of a head, [E, 1], or of all heads, [E, H], for -1.
+  using Weights = std::function<at::Tensor(std::int64_t head)>;
+
+  using Callback = std::function<void(const Relation& relation, const Weights& weights)>;
 
   explicit AttentionRecorder(Callback callback);
   AttentionRecorder(const AttentionRecorder&) = delete;
@@ -141,6 +143,10 @@ struct MultiHeadAttention {
   /// Returns the attention weights before dropout: [E, H].
   at::Tensor weights(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SGK,
                      const std::optional<Score>& bias = {}) const;
+
+  /// Returns the weights of a head alone, [E, 1]. Throws Error for a head that the layer does not have.
+  at::Tensor head_weights(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SGK,
+                          std::int64_t head) const;
 
   template <typename Self, typename Visitor>
   static void list_parts(Self& self, Visitor&& part) {

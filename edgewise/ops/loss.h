@@ -59,6 +59,9 @@ struct Consistency {
   double weight = 0.0;
 
   bool has_two_passes() const { return weight > 0; }
+
+  /// Returns whether every row of a state has a cross-entropy: with SimCut, the rows of the second pass have none.
+  bool counts_all_rows() const { return !has_two_passes() || kind == kernels::ConsistencyKind::kRDrop; }
 };
 
 /// Returns the sum over tokens of KL(target || model), a scalar. The target distribution gives the label probability

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -50,6 +51,7 @@ struct DataOptions {
   // `train` has as many corpora as there are weights: all of them one TSV, or all of them two files.
   std::vector<std::string> train;
   std::vector<double> weights;
+  std::vector<std::string> alignments;
   std::vector<std::string> valid;
   double valid_share = 0.0;
   std::vector<std::string> test;
@@ -87,6 +89,9 @@ struct DataOptions {
     field("weights", self.weights,
           "text: how often an epoch visits each corpus of train, if train lists the files of several corpora",
           at_least(0.001).at_most(1000));
+    field("alignments", self.alignments,
+          "text: links between the words of the training pairs, 0-0 1-2 on the line of a pair, as fast_align and "
+          "eflomal write them; one file for each corpus of train");
     field("valid", self.valid, "text: validation pairs, or files of text, which decide the best model");
     field("valid_share", self.valid_share,
           "language_model: share of the file of train, at its end, that validates instead of files of valid; 0: none",
@@ -132,7 +137,7 @@ struct DataOptions {
 };
 
 /// Throws Error, beginning with `caller`, unless `train` names the files of as many corpora as there are weights, or of
-/// one corpus without weights.
+/// one corpus without weights, and `alignments` as many files, or none.
 inline void check_files(const DataOptions& options, std::string_view caller) {
   const std::size_t files = options.train.size();
   const std::size_t corpora = options.weights.size();
@@ -144,6 +149,10 @@ inline void check_files(const DataOptions& options, std::string_view caller) {
   check(corpora == 0 || files == corpora || files == 2 * corpora,
         "{}: data.train names {} files, but data.weights has {} numbers, needs one TSV file for each, or two files",
         caller, files, corpora);
+  const std::size_t links = options.alignments.size();
+  check(links == 0 || links == std::max<std::size_t>(corpora, 1),
+        "{}: data.alignments names {} files, needs {}, one for each corpus of data.train", caller, links,
+        std::max<std::size_t>(corpora, 1));
 }
 
 /// Positions of the tokens of a training pair; data/random_positions.h gives the reason to draw them at random.

@@ -51,15 +51,17 @@ bool has_dropout(const Experiment& e) {
 constexpr std::string_view kNeedsPairs = "model.kind=transformer or universal, which learn from sentence pairs";
 
 constexpr auto kDataRules = std::to_array<OptionRule<Experiment>>({
-    {"data.weights data.limit data.same_sides data.max_length data.too_long data.min_length data.max_ratio "
+    {"data.weights data.alignments data.limit data.same_sides data.max_length data.too_long data.min_length "
+     "data.max_ratio "
      "data.end_input data.augment data.input_language data.output_language vocabulary.input_case "
      "vocabulary.output_case "
      "vocabulary.input_sampling",
      has_encoder, kNeedsPairs},
     {"data.valid_share data.document_separator", is_language_model, "model.kind=language_model"},
     {"data.valid_share", [](const Experiment& e) { return e.data.valid.empty(); }, "no file in data.valid"},
-    {"data.train data.weights data.valid data.test data.limit data.bad_utf8 data.same_sides data.augment", is_text,
-     "data.task=text"},
+    {"data.train data.weights data.alignments data.valid data.test data.limit data.bad_utf8 data.same_sides "
+     "data.augment",
+     is_text, "data.task=text"},
     {"data.train_size data.valid_size data.test_size data.symbols data.length_mean data.length_deviation data.seed",
      has_letters, "data.task=copy, reverse or sort"},
     {"data.input_language data.output_language", is_mapped, "vocabulary.kind=mapped"},
@@ -112,6 +114,14 @@ constexpr auto kTrainingRules = std::to_array<OptionRule<Experiment>>({
     {"train.rdrop", has_dropout, "a rate of model.dropout above 0, without which both passes are equal"},
     {"train.simcut", [](const Experiment& e) { return e.train.rdrop == 0; },
      "train.rdrop=0, because SimCut replaces it"},
+    {"data.alignments", [](const Experiment& e) { return e.train.guided_alignment > 0; },
+     "train.guided_alignment above 0, which learns them"},
+    {"train.guided_alignment", [](const Experiment& e) { return !e.data.alignments.empty(); },
+     "data.alignments, the links that it learns"},
+    {"train.guided_alignment", [](const Experiment& e) { return e.model.kind == ModelKind::kTransformer; },
+     "model.kind=transformer"},
+    {"train.guided_layer train.guided_head", [](const Experiment& e) { return e.train.guided_alignment > 0; },
+     "train.guided_alignment above 0"},
     {"train.cut", [](const Experiment& e) { return e.train.simcut > 0; }, "train.simcut above 0"},
     {"train.validate_every train.best_by train.patience train.keep_best train.average", has_validation,
      kNeedsValidation},
@@ -142,6 +152,15 @@ void check_augment(const AugmentOptions& augment, std::string_view caller) {
   check(augment.upper_case + augment.title_case <= 1,
         "{}: data.augment.title_case is {}, needs at most 1 - data.augment.upper_case, which is {}", caller,
         augment.title_case, 1 - augment.upper_case);
+}
+
+void check_guided_heads(const Experiment& e, std::string_view caller) {
+  check(e.train.guided_layer < e.model.decoder_layers,
+        "{}: train.guided_layer is {}, needs one below model.decoder_layers, which is {}; or -1 for the last", caller,
+        e.train.guided_layer, e.model.decoder_layers);
+  check(e.train.guided_head < e.model.heads,
+        "{}: train.guided_head is {}, needs one below model.heads, which is {}; or -1 for the mean", caller,
+        e.train.guided_head, e.model.heads);
 }
 
 void check_vocabulary_size(const VocabularySection& vocabulary, std::string_view caller) {
@@ -305,6 +324,7 @@ void check_options(const Experiment& experiment, std::string_view caller) {
   check_vocabularies(experiment, caller);
   check_layer_options(experiment.model, caller, "model.");
   check_learned_positions(experiment, caller);
+  check_guided_heads(experiment, caller);
   check_batch_and_update(experiment, caller);
   check_validation(experiment, caller);
   check_search(experiment, caller);

@@ -61,6 +61,9 @@ struct TrainOptions {
   double rdrop = 0.0;
   double simcut = 0.0;
   double cut = 0.05;
+  double guided_alignment = 0.0;
+  std::int64_t guided_layer = -1;
+  std::int64_t guided_head = 0;
   Precision precision = Precision::kFp32;
   std::string device = "cpu";  // device/choose_gpu.h
 
@@ -139,6 +142,14 @@ struct TrainOptions {
         "SimCut: share of tokens, on both sides, whose whole embedding the second pass sets to zero; position vectors "
         "stay",
         at_least(0).below(1));
+    field("guided_alignment", self.guided_alignment,
+          "guided alignment: weight of the cross-entropy between data.alignments and the weights of a cross-attention, "
+          "which the loss of the metrics leaves out; 0: none",
+          at_least(0).at_most(1000));
+    field("guided_layer", self.guided_layer,
+          "guided alignment: number of the decoder layer, from 0; -1: the last layer", at_least(-1).at_most(1e6));
+    field("guided_head", self.guided_head, "guided alignment: number of the head, from 0; -1: the mean of all heads",
+          at_least(-1).at_most(1e6));
     field("precision", self.precision,
           "number format of linear layers and attention in training: fp32 or bf16; validation uses fp32");
     field("device", self.device,

@@ -60,8 +60,7 @@ std::vector<std::int64_t> validate_on_meta(const std::vector<std::string>& setti
   const at::NoGradGuard no_gradients;
   const HostReads reads;
   Pass pass = Pass::inference();
-  const BatchLoss loss =
-      model.model->loss(make_batch(pairs.encoded.pairs), model.loss_options(), /*consistency=*/{}, pass);
+  const BatchLoss loss = model.model->loss(make_batch(pairs.encoded.pairs), model.loss_options(), /*added=*/{}, pass);
   EXPECT_TRUE(loss.objective.is_meta());
   EXPECT_EQ(loss.sums().tokens, 6);
   return reads.sizes();

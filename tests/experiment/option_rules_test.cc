@@ -56,6 +56,11 @@ TEST(OptionRules, NameTheOptionItsValueAndWhatItNeeds) {
             "train: model.norm is std_norm, needs a model.size above 1, because std_norm divides by size - 1");
   EXPECT_EQ(error_with({"train.rdrop=1", "train.simcut=3"}),
             "train: train.simcut is 3.0, needs train.rdrop=0, because SimCut replaces it");
+  EXPECT_EQ(error_with({"train.guided_alignment=1"}),
+            "train: train.guided_alignment is 1.0, needs data.alignments, the links that it learns");
+  EXPECT_EQ(error_with({R"(data.alignments=["links"])"}),
+            "train: data.alignments is [\"links\"], needs data.task=text");
+  EXPECT_EQ(error_with({"train.guided_head=1"}), "train: train.guided_head is 1, needs train.guided_alignment above 0");
   EXPECT_EQ(error_with({"train.cut=0.1"}), "train: train.cut is 0.1, needs train.simcut above 0");
   EXPECT_EQ(error_with({"model.norm=rms_norm", "model.norm_bias=false"}),
             "train: model.norm_bias is false, needs model.norm other than rms_norm, which has no bias");

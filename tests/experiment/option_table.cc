@@ -23,6 +23,7 @@ const Settings kPieces = {"vocabulary.kind=sentencepiece", "vocabulary.size=24"}
 const Settings kLanguages = {"vocabulary.kind=mapped", "vocabulary.file=languages", "data.end_input=true",
                              "data.input_language=en", "data.output_language=en"};
 const Settings kBeam = {"search.beam=3", "search.n_best=3"};
+const Settings kGuided = {R"(data.alignments=["links"])", "train.guided_alignment=1.0"};
 const Settings kDraws = {"search.kind=sampling", "search.n_best=3"};
 
 }  // namespace
@@ -72,6 +73,7 @@ const std::vector<OptionRow>& option_rows() {
       {"data.task", "sort", letters},
       {"data.train", R"(["other.tsv"])", text},
       {"data.weights", "[2.5]", text},
+      {"data.alignments", R"(["other-links"])", text + kGuided},
       {"data.valid", R"(["other.tsv"])", text},
       {"data.valid_share", "0.3", language + Settings{"data.valid=[]"}},
       {"data.test", R"(["other.tsv"])", text},
@@ -198,6 +200,9 @@ const std::vector<OptionRow>& option_rows() {
       {"train.rdrop", "2.0", letters},
       {"train.simcut", "2.0", letters},
       {"train.cut", "0.5", letters + Settings{"train.simcut=2.0"}},
+      {"train.guided_alignment", "2.0", text + kGuided},
+      {"train.guided_layer", "0", text + kGuided},
+      {"train.guided_head", "1", text + kGuided},
       {"train.precision", "bf16", letters},
       {"train.device", "cuda:127", letters},
       {"train.log_every", "1", letters},

@@ -34,7 +34,7 @@ std::vector<std::int64_t> train_on_meta(const Model& model, Precision precision,
     for (const TokenPair& pair : small_pairs()) pairs.push_back(pair);
   }
   const Batch batch = make_batch(pairs);
-  const BatchLoss loss = model.loss(batch, {.smoothing = 0.1, .ignored = 0}, consistency, pass);
+  const BatchLoss loss = model.loss(batch, {.smoothing = 0.1, .ignored = 0}, {.consistency = consistency}, pass);
   loss.objective.backward();
   EXPECT_TRUE(loss.loss_and_correct.is_meta());
   for (const NamedTensor& named : parameters(model)) {
@@ -66,7 +66,7 @@ TEST(UniversalTransformerOnADevice, ReadsOnlyTheHaltingProbabilities) {
     add_dropout(options);
     const UniversalTransformer model(options, 1);
     move_to_meta(parameters(model));
-    const std::vector<std::int64_t> sizes = train_on_meta(model, Precision::kFp32, /*consistency=*/{});
+    const std::vector<std::int64_t> sizes = train_on_meta(model, Precision::kFp32, /*added=*/{});
     EXPECT_THAT(sizes, Each(Gt(0)));
     EXPECT_LE(std::ssize(sizes), options.encoder_layers + options.decoder_layers);
   }

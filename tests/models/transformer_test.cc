@@ -61,7 +61,7 @@ TEST(Transformer, HasTheLossAndTheGradientsOfFp64InFp32) {
       convert_parameters(exact, at::kDouble);
       auto loss_of = [](const Transformer& of) {
         Pass pass = Pass::training(3);
-        const at::Tensor loss = of.loss(small_batch(), {}, /*consistency=*/{}, pass).objective;
+        const at::Tensor loss = of.loss(small_batch(), {}, /*added=*/{}, pass).objective;
         loss.backward();
         return loss.item<double>();
       };
@@ -157,12 +157,12 @@ TEST(Transformer, AddsTheDivergenceOfTwoPassesToTheLossOfRDrop) {
   TransformerOptions options = small_options(TransformerPreset::kTutorial);
   const auto losses = [&](const Transformer& model, double weight) {
     Pass pass = Pass::training(1);
-    return model.loss(both, {}, {.weight = weight}, pass).objective.item<double>();
+    return model.loss(both, {}, {.consistency = {.weight = weight}}, pass).objective.item<double>();
   };
 
   const Transformer without_dropout = small_model(options);
   Pass pass = Pass::training(1);
-  const double once = without_dropout.loss(batch, {}, /*consistency=*/{}, pass).objective.item<double>();
+  const double once = without_dropout.loss(batch, {}, /*added=*/{}, pass).objective.item<double>();
   EXPECT_NEAR(losses(without_dropout, 3), 2 * once, 1e-9);
 
   options.dropout.residual = 0.4;
@@ -178,10 +178,11 @@ TEST(Transformer, AddsTheDivergenceFromACutPassToTheLossOfSimCut) {
   const auto loss = [&](double cut, double weight) {
     Pass pass = Pass::training(1);
     pass.set_cut(cut);
-    return model.loss(repeat_batch(batch), {}, {kernels::ConsistencyKind::kSimCut, weight}, pass).sums();
+    return model.loss(repeat_batch(batch), {}, {.consistency = {kernels::ConsistencyKind::kSimCut, weight}}, pass)
+        .sums();
   };
   Pass pass = Pass::training(1);
-  const LossSums once = model.loss(batch, {}, /*consistency=*/{}, pass).sums();
+  const LossSums once = model.loss(batch, {}, /*added=*/{}, pass).sums();
 
   EXPECT_NEAR(loss(/*cut=*/0, 3).loss, once.loss, 1e-9);
   EXPECT_EQ(loss(/*cut=*/0, 3).tokens, once.tokens);
