@@ -73,6 +73,10 @@ class StreamsProgram : public ProgramTest {
     run_well({"train", "tiny.toml", "--out", "run"});
     run_well({"train", "tiny.toml", "--out", "universal", "--set", "model.kind=universal"});
     write("language.toml", kTinyLanguageConfig);
+    write("student.toml",
+          "[batch]\ntokens = 60\n[model]\nencoder_layers = 1\ndecoder_layers = 1\nsize = 8\nheads = 2\n"
+          "feed_forward = 8\n[train]\nepochs = 0\nsteps = 1\nwarmup = 1\n");
+    write("distil.toml", "teachers = [\"run\"]\ninputs = [\"in\"]\nstudent = \"student.toml\"\n");
     run_well({"train", "language.toml", "--out", "language"});
     run_well({"export", "run", "--format", "ctranslate2", "--out", "foreign"});
   }
@@ -81,6 +85,7 @@ class StreamsProgram : public ProgramTest {
   static const std::map<std::string, Words>& arguments() {
     static const std::map<std::string, Words> all = {
         {"train", {"tiny.toml", "--out", "new"}},
+        {"distil", {"distil.toml", "--out", "students"}},
         {"translate", {"--model", "run", "in"}},
         {"vocab", {"tiny.toml", "--out", "vocabulary"}},
         {"average", {"run", "--out", "mean"}},
@@ -132,15 +137,16 @@ class StreamsProgram : public ProgramTest {
   }
 
   void remove_results() const {
-    for (const char* file : {"new", "vocabulary", "mean", "exported", "imported", "page.html", "page.svg"}) {
+    for (const char* file :
+         {"new", "vocabulary", "mean", "exported", "imported", "students", "page.html", "page.svg"}) {
       std::filesystem::remove_all(path(file));
     }
   }
 
   /// Returns whether the command of a name writes its result to files.
   static bool writes_files(const std::string& name) {
-    static const std::set<std::string> writers = {"train",  "vocab",    "average",  "export",
-                                                  "import", "quantise", "shortlist"};
+    static const std::set<std::string> writers = {"train",  "vocab",    "average",   "export",
+                                                  "import", "quantise", "shortlist", "distil"};
     return writers.contains(name) || name.starts_with("picture ");
   }
 };

@@ -54,6 +54,7 @@ class SignalExit : public EarlyExit {
 
 void add_train(CLI::App& program);
 void add_vocab(CLI::App& program);
+void add_distil(CLI::App& program);
 void add_average(CLI::App& program);
 void add_quantise(CLI::App& program);
 void add_shortlist(CLI::App& program);
