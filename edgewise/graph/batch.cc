@@ -124,6 +124,18 @@ void BatchTokens::add_pair(std::int64_t input_nodes, std::int64_t output_nodes) 
   decoder_edges += outputs * (outputs + 1) / 2;
 }
 
+std::vector<std::int64_t> mirrored_positions(const Batch& batch) {
+  std::vector<std::int64_t> mirrored;
+  mirrored.reserve(batch.input_positions.size());
+  for (const std::int64_t length : batch.input_lengths) {
+    const std::size_t first = mirrored.size();
+    for (std::int64_t token = 0; token < length; ++token) {
+      mirrored.push_back(batch.input_positions[first + static_cast<std::size_t>(mirrored_number(token, length))]);
+    }
+  }
+  return mirrored;
+}
+
 Batch make_batch(std::span<const TokenPair> pairs) {
   Batch batch;
   std::vector<PairLengths> lengths;

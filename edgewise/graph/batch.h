@@ -73,6 +73,15 @@ struct Batch {
   std::int64_t num_sentences() const { return static_cast<std::int64_t>(input_lengths.size()); }
 };
 
+/// Returns the number of a token in its mirrored sentence: the last of `length` tokens, the end token, stays the last
+/// one, and the tokens before it have the opposite order.
+constexpr std::int64_t mirrored_number(std::int64_t token, std::int64_t length) {
+  return token + 1 < length ? length - 2 - token : token;
+}
+
+/// Returns the position of each encoder node in its mirrored input: the one of the token that has this number.
+std::vector<std::int64_t> mirrored_positions(const Batch& batch);
+
 /// The tokens of a batch, and the edges of its relations.
 struct BatchTokens {
   std::int64_t input = 0;

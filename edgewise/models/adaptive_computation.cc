@@ -15,8 +15,8 @@ namespace edgewise {
 void append_rows(at::Tensor& rows, const at::Tensor& more) { rows = rows.defined() ? at::cat({rows, more}) : more; }
 
 CoordinateEmbeddings::CoordinateEmbeddings(const PositionEncodings& table, std::span<const std::int64_t> positions,
-                                           const at::TensorOptions& options)
-    : table_(&table), positions_NM_(table(positions, options)) {}
+                                           const at::TensorOptions& options, std::span<const std::int64_t> mirrored)
+    : table_(&table), positions_NM_(table(positions, options, mirrored)) {}
 
 at::Tensor CoordinateEmbeddings::operator()(std::span<const NodeIndex> nodes, std::int64_t step) const {
   const at::Tensor step_1M = (*table_)(std::span(&step, 1), positions_NM_.options());

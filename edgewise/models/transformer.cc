@@ -39,7 +39,7 @@ Transformer::Transformer(const TransformerOptions& options, std::uint64_t seed)
   encoder_ = Encoder(options, random);
   decoder_ = Decoder(options, random);
   if (has_formula(options.positions)) {
-    input_positions_ = output_positions_ = SidePositions(PositionEncodings(options.size, options.positions));
+    input_positions_ = output_positions_ = SidePositions(PositionEncodings(PositionFormula::of_model(options)));
   } else if (options.positions == PositionKind::kLearned) {
     RandomStream positions_random(seed, /*stream=*/2);
     const auto make_table = [&] {
@@ -51,16 +51,18 @@ Transformer::Transformer(const TransformerOptions& options, std::uint64_t seed)
 }
 
 at::Tensor Transformer::embed(const Embedding& embedding, const SidePositions& side_positions,
-                              std::span<const std::int64_t> tokens, std::span<const std::int64_t> positions,
-                              Pass& pass) const {
+                              std::span<const std::int64_t> tokens, std::span<const std::int64_t> positions, Pass& pass,
+                              std::span<const std::int64_t> mirrored) const {
   check(tokens.size() == positions.size(), "Transformer: {} tokens have {} positions, needs one each", tokens.size(),
         positions.size());
-  return embedding(tokens, side_positions, positions, options_.dropout, pass);
+  return embedding(tokens, side_positions, positions, options_.dropout, pass, mirrored);
 }
 
-at::Tensor Transformer::embed_input(std::span<const std::int64_t> tokens, std::span<const std::int64_t> positions,
-                                    Pass& pass) const {
-  return embed(vocabulary_.input_embedding, input_positions_, tokens, positions, pass);
+at::Tensor Transformer::embed_input(const Batch& batch, Pass& pass) const {
+  std::vector<std::int64_t> mirrored;
+  if (options_.mirror_positions) mirrored = mirrored_positions(batch);
+  return embed(vocabulary_.input_embedding, input_positions_, batch.input_tokens, batch.input_positions, pass,
+               mirrored);
 }
 
 at::Tensor Transformer::embed_output(std::span<const std::int64_t> tokens, std::span<const std::int64_t> positions,
@@ -86,8 +88,7 @@ LayerRelations Transformer::decoder_relations(const Batch& batch) const {
 }
 
 at::Tensor Transformer::encode(const Batch& batch, Pass& pass) const {
-  return encoder_(encoder_relations(batch), embed_input(batch.input_tokens, batch.input_positions, pass), pass,
-                  batch.input_positions);
+  return encoder_(encoder_relations(batch), embed_input(batch, pass), pass, batch.input_positions);
 }
 
 at::Tensor Transformer::decode(const Batch& batch, const at::Tensor& encoded_SM, Pass& pass) const {
@@ -166,7 +167,7 @@ at::Tensor Transformer::forward_by_messages(MessageGraph& graph, const Batch& ba
     frame.set("x", nodes, x);
     for (const auto& [name, column] : position_columns) frame.set(name, nodes, column);
   };
-  const at::Tensor input_SM = embed_input(batch.input_tokens, batch.input_positions, pass);
+  const at::Tensor input_SM = embed_input(batch, pass);
   set_columns(graph.nodes(kEncoder), input_SM, encoder_.position_columns(batch.input_positions, input_SM.options()));
   encode_by_messages(graph, batch, pass);
   const at::Tensor output_DM = embed_output(batch.output_tokens, batch.output_positions, pass);

@@ -33,8 +33,7 @@ class Transformer {
 
   // --- Embeddings and output projection, for fused computation and for message passing.
   /// Computes token embeddings plus position vectors, the initial states of nodes: [T, M].
-  at::Tensor embed_input(std::span<const std::int64_t> tokens, std::span<const std::int64_t> positions,
-                         Pass& pass) const;
+  at::Tensor embed_input(const Batch& batch, Pass& pass) const;
   at::Tensor embed_output(std::span<const std::int64_t> tokens, std::span<const std::int64_t> positions,
                           Pass& pass) const;
   at::Tensor compute_logits(const at::Tensor& state_DM) const;     // logits [D, C]
@@ -76,7 +75,8 @@ class Transformer {
 
  private:
   at::Tensor embed(const Embedding& embedding, const SidePositions& side_positions,
-                   std::span<const std::int64_t> tokens, std::span<const std::int64_t> positions, Pass& pass) const;
+                   std::span<const std::int64_t> tokens, std::span<const std::int64_t> positions, Pass& pass,
+                   std::span<const std::int64_t> mirrored = {}) const;
   void encode_by_messages(MessageGraph& graph, const Batch& batch, Pass& pass) const;
   void decode_by_messages(MessageGraph& graph, const Batch& batch, Pass& pass) const;
 

@@ -98,8 +98,10 @@ struct UniversalTransformer::MessageSteps {
 NodeFunction UniversalTransformer::step_forward(Pass& pass) const {
   return [this, &pass](const NodeBatch& nodes) {
     const at::Tensor x = nodes.data("x");
-    const at::Tensor coordinates =
-        positions_(to_vector(nodes.data("pos")), x.options()) + positions_(to_vector(nodes.data("step")), x.options());
+    std::vector<std::int64_t> mirrored;
+    if (options_.mirror_positions) mirrored = to_vector(nodes.data("mirror"));
+    const at::Tensor coordinates = positions_(to_vector(nodes.data("pos")), x.options(), mirrored) +
+                                   positions_(to_vector(nodes.data("step")), x.options());
     return Columns{{"x", pass.dropout(x + coordinates, options_.dropout.embedding)}, {"step", nodes.data("step") + 1}};
   };
 }
@@ -152,6 +154,10 @@ void UniversalTransformer::set_initial_columns(MessageGraph& graph, const Batch&
   frame.set("x", graph.nodes(kDecoder), vocabulary_.output_embedding(batch.output_tokens, options_.dropout, pass));
   frame.set("pos", graph.nodes(kEncoder), at::tensor(batch.input_positions));
   frame.set("pos", graph.nodes(kDecoder), at::tensor(batch.output_positions));
+  if (options_.mirror_positions) {
+    frame.set("mirror", graph.nodes(kEncoder), at::tensor(mirrored_positions(batch)));
+    frame.set("mirror", graph.nodes(kDecoder), at::tensor(batch.output_positions));
+  }
   frame.set("s", at::zeros({count, options_.size}, type));  // weighted sum of the states so far
   frame.set("p", at::zeros({count, 1}, type));              // halting probability
   frame.set("r", at::ones({count, 1}, type));               // remainder

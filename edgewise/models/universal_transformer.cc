@@ -138,7 +138,7 @@ UniversalSide<Layer>::UniversalSide(const TransformerOptions& options, Neighbour
       norm(final_norm(options)) {}
 
 UniversalTransformer::UniversalTransformer(const TransformerOptions& options, std::uint64_t seed)
-    : options_(check_options(options)), positions_(options.size, options.positions) {
+    : options_(check_options(options)), positions_(PositionFormula::of_model(options)) {
   RandomStream random(seed);
   vocabulary_ = VocabularyLayers(options, seed, random);
   const UniversalOptions& universal = options.universal;
@@ -163,7 +163,9 @@ AdaptiveResult UniversalTransformer::run_side(std::int64_t max_steps, bool is_ad
 
 AdaptiveResult UniversalTransformer::encode(const Batch& batch, Pass& pass) const {
   const at::Tensor x_SM = vocabulary_.input_embedding(batch.input_tokens, options_.dropout, pass);
-  const CoordinateEmbeddings coordinates(positions_, batch.input_positions, x_SM.options());
+  std::vector<std::int64_t> mirrored;
+  if (options_.mirror_positions) mirrored = mirrored_positions(batch);
+  const CoordinateEmbeddings coordinates(positions_, batch.input_positions, x_SM.options(), mirrored);
   UniversalEncoderSteps layer(encoder_, batch.graph.relation(kEncoderEncoder), options_.universal.halted_keys);
   return run_side(options_.encoder_layers, encoder_adapts(options_.universal.adaptive), x_SM, coordinates, encoder_,
                   layer, pass);

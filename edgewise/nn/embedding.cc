@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/nn/embedding.h"
 
+#include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
 #include <c10/core/InferenceMode.h>
 
@@ -85,8 +86,13 @@ PositionRows PositionEncodings::rows(std::span<const std::int64_t> positions, co
   return {table_PM, std::move(rows)};
 }
 
-at::Tensor PositionEncodings::operator()(std::span<const std::int64_t> positions,
-                                         const at::TensorOptions& options) const {
+at::Tensor PositionEncodings::operator()(std::span<const std::int64_t> positions, const at::TensorOptions& options,
+                                         std::span<const std::int64_t> mirrored) const {
+  if (!mirrored.empty()) {
+    const std::int64_t half = table_->formula.size() / 2;
+    return at::cat({(*this)(positions, options).narrow(1, 0, half), (*this)(mirrored, options).narrow(1, half, half)},
+                   /*dim=*/1);
+  }
   const auto [table_PM, rows_T] = rows(positions, options);
   return table_PM.index_select(0, index_tensor(std::span<const std::int64_t>(rows_T), table_PM.device()));
 }
@@ -94,7 +100,14 @@ at::Tensor PositionEncodings::operator()(std::span<const std::int64_t> positions
 SidePositions::SidePositions(std::int64_t count, std::int64_t size, EmbeddingInit init, RandomStream& random)
     : weight(embedding_init(count, size, init, random)) {}
 
-PositionRows SidePositions::rows(std::span<const std::int64_t> positions, const at::TensorOptions& options) const {
+PositionRows SidePositions::rows(std::span<const std::int64_t> positions, const at::TensorOptions& options,
+                                 std::span<const std::int64_t> mirrored) const {
+  if (!mirrored.empty()) {
+    PositionRows rows = {(*encodings)(positions, options, mirrored), {}};
+    rows.rows.resize(positions.size());
+    std::iota(rows.rows.begin(), rows.rows.end(), 0);
+    return rows;
+  }
   if (encodings) return encodings->rows(positions, options);
   if (!weight.defined()) return {};
   check_not_negative(positions);
@@ -116,12 +129,12 @@ at::Tensor Embedding::operator()(std::span<const std::int64_t> tokens, const Dro
 }
 
 at::Tensor Embedding::operator()(std::span<const std::int64_t> tokens, const SidePositions& side_positions,
-                                 std::span<const std::int64_t> positions, const DropoutRates& dropout,
-                                 Pass& pass) const {
+                                 std::span<const std::int64_t> positions, const DropoutRates& dropout, Pass& pass,
+                                 std::span<const std::int64_t> mirrored) const {
   EmbedOptions options = {.scale = scale};
   pass.set_dropout(dropout.embedding, options.dropout, options.dropout_key);
   pass.set_dropout(dropout.word, options.word_dropout, options.word_dropout_key);
-  const auto [table_PM, rows] = side_positions.rows(positions, weight.options());
+  const auto [table_PM, rows] = side_positions.rows(positions, weight.options(), mirrored);
   return embed(weight, cut_tokens(tokens, pass), table_PM, rows, options);
 }
 

@@ -100,6 +100,8 @@ constexpr auto kTrainingRules = std::to_array<OptionRule<Experiment>>({
      },
      "model.positions other than none, alibi and t5, for which only edges count"},
     {"model.max_positions", has_learned_positions, "model.positions=learned"},
+    {"model.mirror_positions", [](const Experiment& e) { return e.data.end_input; },
+     "data.end_input=true, which stays at the end of a mirrored input"},
     {"model.relation", [](const Experiment& e) { return !e.model.has_ssru(); }, "model.decoder_mixer=attention"},
     {"model.universal", is_universal, "model.kind=universal"},
     {"model.encoder_layers model.encoder_relation", has_encoder,

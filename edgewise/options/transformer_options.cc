@@ -57,6 +57,18 @@ void check_relative_positions(const TransformerOptions& options, std::string_vie
         options.t5_buckets);
 }
 
+void check_mirrored_positions(const TransformerOptions& options, std::string_view caller, std::string_view prefix) {
+  if (!options.mirror_positions) return;
+  check(has_encoder(options.kind), "{}: {}mirror_positions is true, needs {}kind=transformer or universal", caller,
+        prefix, prefix);
+  check(has_formula(options.positions), "{}: {}mirror_positions is true, needs {}positions with a formula", caller,
+        prefix, prefix);
+  const std::int64_t smallest = 2 * smallest_position_size(options.positions);
+  check(options.size % 2 == 0 && options.size >= smallest,
+        "{}: {}size is {}, needs an even number of at least {} with {}mirror_positions", caller, prefix, options.size,
+        smallest, prefix);
+}
+
 /// Checks the patterns of the encoder or the decoder. `option` is the full name of the side's relation.
 void check_patterns(const TransformerOptions& options, const RelationPatterns& patterns, const std::string& option) {
   const bool is_decoder = patterns.direction() == Direction::kCausal;
@@ -126,6 +138,7 @@ void check_layer_options(const TransformerOptions& options, std::string_view cal
         "{}: {}size is {}, needs at least {} with {}positions={}", caller, prefix, options.size,
         smallest_position_size(options.positions), prefix, enum_name(options.positions));
   check_relative_positions(options, caller, prefix);
+  check_mirrored_positions(options, caller, prefix);
   check_decoder_mixer(options, caller, prefix);
   check(options.kind != ModelKind::kUniversal || has_formula(options.positions),
         "{}: {}positions is {}, needs a formula with {}kind=universal, whose steps have position vectors too", caller,

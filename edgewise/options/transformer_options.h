@@ -121,6 +121,7 @@ struct TransformerOptions : LayerOptions {
   bool final_norm = true;
   PositionKind positions = PositionKind::kSinusoidal;
   std::int64_t max_positions = 512;
+  bool mirror_positions = false;
   RotaryOptions rotary;
   std::int64_t t5_buckets = 32;
   std::int64_t t5_distance = 128;
@@ -190,6 +191,9 @@ struct TransformerOptions : LayerOptions {
           "number of learned positions: most tokens of an input with its end token, or of an output with its begin "
           "token",
           at_least(2).at_most(100'000));
+    field("mirror_positions", self.mirror_positions,
+          "give half of an input's position vectors to the places in the mirrored input, counted from its end token: a "
+          "model that copies long sequences can reverse them, too");
     field("rotary", self.rotary, "frequencies of rotary positions");
     field("t5_buckets", self.t5_buckets, "number of t5's buckets of distances; an even number",
           at_least(4).at_most(4096));

@@ -29,9 +29,11 @@ void convolve_depthwise(const ConvolutionParameters& filter, std::int64_t size, 
 
 }  // namespace
 
-void HaltingRows::begin(std::span<const std::int64_t> positions) {
+void HaltingRows::begin(std::span<const std::int64_t> positions, std::span<const std::int64_t> mirrored) {
   const std::size_t rows = positions.size();
   positions_.assign(positions.begin(), positions.end());
+  const std::span<const std::int64_t> second = mirrored.empty() ? positions : mirrored;
+  mirrored_.assign(second.begin(), second.end());
   active_.resize(rows);
   std::iota(active_.begin(), active_.end(), 0);
   ponder_steps_.assign(rows, 0);
@@ -42,12 +44,16 @@ void HaltingRows::begin(std::span<const std::int64_t> positions) {
 }
 
 void HaltingRows::add_coordinate_embeddings(TokenEmbedding& embedding, float* states) const {
+  const std::int64_t half = options_.size / 2;
   float* state = states;
   for (const NodeIndex row : active_) {
-    embedding.reserve_positions(std::max(step_, position(row)));
-    const float* position_vector = embedding.position_vector(position(row));
+    const std::int64_t mirrored = mirrored_[static_cast<std::size_t>(row)];
+    embedding.reserve_positions(std::max({step_, position(row), mirrored}));
+    const float* first_half = embedding.position_vector(position(row));
+    const float* second_half = embedding.position_vector(mirrored);
     const float* step_vector = embedding.position_vector(step_);
-    for (std::int64_t m = 0; m < options_.size; ++m) state[m] += position_vector[m] + step_vector[m];
+    for (std::int64_t m = 0; m < half; ++m) state[m] += first_half[m] + step_vector[m];
+    for (std::int64_t m = half; m < options_.size; ++m) state[m] += second_half[m] + step_vector[m];
     state += options_.size;
   }
 }
@@ -112,8 +118,8 @@ UniversalLayer<T, E>::UniversalLayer(const Weights<T>& weights, const StackParam
 
 template <typename T, typename E>
 float* UniversalLayer<T, E>::begin(std::span<const std::int64_t> positions, std::span<E* const> entries,
-                                   const AttendedEntries<E>& attended) {
-  halting_.begin(positions);
+                                   const AttendedEntries<E>& attended, std::span<const std::int64_t> mirrored) {
+  halting_.begin(positions, mirrored);
   entries_ = entries;
   attended_ = &attended;
   if (drops_halted()) {

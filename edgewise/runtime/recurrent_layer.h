@@ -25,8 +25,9 @@ class HaltingRows {
   HaltingRows(const TransformerOptions& options, const HaltingParameters& parameters, std::int64_t max_steps)
       : options_(options), parameters_(parameters), max_steps_(max_steps) {}
 
-  /// Starts with one active row per position.
-  void begin(std::span<const std::int64_t> positions);
+  /// Starts with one active row per position. `mirrored` has the positions in the mirrored inputs; empty: those of
+  /// `positions`.
+  void begin(std::span<const std::int64_t> positions, std::span<const std::int64_t> mirrored);
 
   bool is_done() const { return active_.empty() || step_ == max_steps_; }
   std::int64_t step() const { return step_; }                       // number of steps that have ended
@@ -58,7 +59,7 @@ class HaltingRows {
   const HaltingParameters& parameters_;
   std::int64_t max_steps_;
   std::int64_t step_ = 0;
-  std::vector<std::int64_t> positions_;
+  std::vector<std::int64_t> positions_, mirrored_;
   std::vector<NodeIndex> active_, continuing_, halting_;
   std::vector<std::int64_t> ponder_steps_;
   std::vector<double> probability_sums_;  // [rows]
@@ -83,9 +84,9 @@ class UniversalLayer {
 
   /// Starts with one row per position. `entries` are the rows' own cache entries, and `attended`, which must outlive
   /// the rows, the entries that each row attends to: all positions of its sentence from 0 up to at least its own.
-  /// Returns the rows' states, [R, M], which the caller writes.
-  float* begin(std::span<const std::int64_t> positions, std::span<E* const> entries,
-               const AttendedEntries<E>& attended);
+  /// `mirrored` is as in HaltingRows. Returns the rows' states, [R, M], which the caller writes.
+  float* begin(std::span<const std::int64_t> positions, std::span<E* const> entries, const AttendedEntries<E>& attended,
+               std::span<const std::int64_t> mirrored = {});
 
   bool is_done() const { return halting_.is_done(); }
 

@@ -41,7 +41,7 @@ class RuntimeScorer : public Scorer {
   void encode(std::span<const std::int64_t> slots, std::span<const Tokens> inputs) override {
     const ScopedTimer timer("encode");
     if (!has_cross_attention()) return begin_texts(slots, inputs);
-    batch_.assign(inputs);
+    batch_.assign(inputs, weights_.options);
     run_encoder();  // first: an error must leave the slots unchanged
     cache_.add_inputs(slots, inputs);
     write_cross_attention_entries();
@@ -99,7 +99,7 @@ class RuntimeScorer : public Scorer {
 
   void run_encoder() {
     float* states = rows_.begin(batch_.num_rows());
-    embedding_.write(weights_.input_side(), batch_.tokens, batch_.positions, "encode", states);
+    embedding_.write(weights_.input_side(), batch_.tokens, batch_.positions, "encode", states, batch_.mirrored);
     encoder_positions_.begin(batch_.positions);
     run_layers(rows_, weights_.encoder,
                [&](std::size_t i, const NormParameters& next) { encoder_self_attend(i, next); });

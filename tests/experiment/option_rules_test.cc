@@ -78,6 +78,10 @@ TEST(OptionRules, NameTheOptionItsValueAndWhatItNeeds) {
   EXPECT_EQ(error_with({"model.positions=rotary", "batch.positions=spread"}), "no error");
   EXPECT_EQ(error_with({"model.max_positions=600"}),
             "train: model.max_positions is 600, needs model.positions=learned");
+  EXPECT_EQ(error_with({"model.mirror_positions=true"}),
+            "train: model.mirror_positions is true, needs data.end_input=true, which stays at the end of a mirrored "
+            "input");
+  EXPECT_EQ(error_with({"model.mirror_positions=true", "data.end_input=true"}), "no error");
   EXPECT_EQ(error_with({"model.positions=learned"}), "no error");
   EXPECT_EQ(error_with({"model.positions=learned", "model.max_positions=256"}),
             "train: model.max_positions is 256, needs more than data.max_length, which is 256; set a smaller "

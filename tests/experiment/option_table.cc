@@ -156,6 +156,7 @@ const std::vector<OptionRow>& option_rows() {
       {"model.final_norm", "false", letters},
       {"model.positions", "from_scratch", letters},
       {"model.max_positions", "40", letters + Settings{"model.positions=learned", "data.max_length=30"}},
+      {"model.mirror_positions", "true", letters + Settings{"data.end_input=true"}},
       {"model.rotary.base", "100.0", letters + kRotary},
       {"model.rotary.scaling", "linear", letters + kRotary},
       {"model.rotary.factor", "2.0", letters + kRotary + Settings{"model.rotary.scaling=linear"}},

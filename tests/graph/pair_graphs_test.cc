@@ -97,6 +97,14 @@ RC_GTEST_PROP(PairGraphs, AreTheJoinedGraphsOfTheirPairs, ()) {
   }
 }
 
+TEST(PairGraphs, MirrorsThePositionsOfEachInputButThatOfItsEndToken) {
+  Batch batch = make_batch(std::vector<TokenPair>{{{4, 5, 6, 3}, {2, 3}}, {{3}, {2, 3}}, {{7, 8, 3}, {2, 3}}});
+  EXPECT_THAT(mirrored_positions(batch), ElementsAre(2, 1, 0, 3, 0, 1, 0, 2));
+
+  batch.input_positions = {10, 20, 30, 40, 7, 1, 5, 9};
+  EXPECT_THAT(mirrored_positions(batch), ElementsAre(30, 20, 10, 40, 7, 5, 1, 9));
+}
+
 RC_GTEST_PROP(PairGraphs, KeepsRelationsAsIntervals, ()) {
   const Graph batch = make_batch_graph(*arbitrary_lengths());
 

@@ -72,6 +72,14 @@ TEST(TransformerOptions, AreRejectedByErrorsThatNameTheOptionAndItsRange) {
   EXPECT_EQ(error_with([](auto& o) { o.kind = ModelKind::kUniversal, o.positions = PositionKind::kLearned; }),
             "Transformer: positions is learned, needs a formula with kind=universal, whose steps have position vectors "
             "too");
+  EXPECT_EQ(error_with([](auto& o) { o.mirror_positions = true, o.positions = PositionKind::kRotary; }),
+            "Transformer: mirror_positions is true, needs positions with a formula");
+  EXPECT_EQ(error_with([](auto& o) { o.mirror_positions = true, o.size = 6, o.positions = PositionKind::kMarian; }),
+            "Transformer: size is 6, needs an even number of at least 8 with mirror_positions");
+  EXPECT_EQ(error_with([](auto& o) { o.mirror_positions = true, o.size = 9, o.heads = 3; }),
+            "Transformer: size is 9, needs an even number of at least 2 with mirror_positions");
+  EXPECT_EQ(error_with([](auto& o) { o.mirror_positions = true, o.kind = ModelKind::kLanguageModel; }),
+            "Transformer: mirror_positions is true, needs kind=transformer or universal");
   EXPECT_EQ(error_with([](auto& o) { o.key_value_heads = 3; }),
             "Transformer: key_value_heads is 3, needs a divisor of heads 2, or 0 for as many");
   EXPECT_EQ(error_with([](auto& o) { o.key_value_heads = 1, o.score = ScoreKind::kAdditive; }),

@@ -43,6 +43,9 @@ inline std::vector<std::pair<std::string, TransformerOptions>> options_without_p
     o.norm_bias = o.attention_bias = o.feed_forward_bias = o.output_bias = false;
     o.feed_forward_gate = true;
   });
+  add("mirrored positions", [](auto& o) { o.mirror_positions = true; });
+  add("mirrored positions of another formula",
+      [](auto& o) { o.mirror_positions = true, o.positions = PositionKind::kFromScratch, o.size = 20; });
   add("no positions", [](auto& o) { o.positions = PositionKind::kNone; });
   add("rotary", [](auto& o) { o.positions = PositionKind::kRotary; });
   add("rotary of another base", [](auto& o) { o.positions = PositionKind::kRotary, o.rotary.base = 50.0; });

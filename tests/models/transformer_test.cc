@@ -270,7 +270,7 @@ TEST(Transformer, NeedsAPositionForEachToken) {
   Pass pass = Pass::inference();
 
   EXPECT_EQ(error_of([&] {
-              model.embed_input(Tokens{4, 5}, Tokens{0}, pass);
+              model.embed_output(Tokens{4, 5}, Tokens{0}, pass);
             }),
             "Transformer: 2 tokens have 1 positions, needs one each");
 }

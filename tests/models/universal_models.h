@@ -42,6 +42,8 @@ inline std::vector<TransformerOptions> all_kinds_of_universal_options() {
     kinds.back().universal.transition = Transition::kSeparableConvolution;
     kinds.back().universal.filter_width = 4;
   }
+  kinds.push_back(universal_options());
+  kinds.back().mirror_positions = true;
   for (const AdaptiveSides side : all_of<AdaptiveSides>()) {
     for (const Transition transition : all_of<Transition>()) {
       kinds.push_back(universal_options());
@@ -55,8 +57,9 @@ inline std::vector<TransformerOptions> all_kinds_of_universal_options() {
 /// Describes options in failure messages.
 inline std::string description(const TransformerOptions& options) {
   const UniversalOptions& universal = options.universal;
-  return fmt::format("{}, {}, {}, {}", enum_name(options.preset), enum_name(universal.halted_keys),
-                     enum_name(universal.adaptive), enum_name(universal.transition));
+  return fmt::format("{}, {}, {}, {}{}", enum_name(options.preset), enum_name(universal.halted_keys),
+                     enum_name(universal.adaptive), enum_name(universal.transition),
+                     options.mirror_positions ? ", mirrored positions" : "");
 }
 
 }  // namespace edgewise

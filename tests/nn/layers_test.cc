@@ -345,6 +345,26 @@ TEST(PositionEncodings, FollowTheFormulaForAnySizeAndPosition) {
   }
 }
 
+TEST(PositionEncodings, HaveTheMirroredPositionInTheirSecondHalf) {
+  const std::vector<std::int64_t> positions = {0, 3, 70'000};
+  const std::vector<std::int64_t> mirrored = {5, 3, 1};
+  TransformerOptions options;
+  options.size = 12;
+  options.mirror_positions = true;
+  for (const PositionKind kind : {PositionKind::kSinusoidal, PositionKind::kFairseq}) {
+    options.positions = kind;
+    const PositionEncodings whole(PositionFormula::of_model(options));
+    const PositionEncodings half(6, kind);
+
+    const at::Tensor expected = at::cat({half(positions, at::kDouble), half(mirrored, at::kDouble)}, 1);
+    expect_close(whole(positions, at::kDouble, mirrored), expected, 0.0);
+    expect_close(whole(positions, at::kDouble), whole(positions, at::kDouble, positions), 0.0);
+
+    const PositionRows rows = SidePositions(whole).rows(positions, at::kDouble, mirrored);
+    expect_close(rows.table_PM.index_select(0, at::tensor(rows.rows)), expected, 0.0);
+  }
+}
+
 // Positions 0 and 3, computed in Python as transformers' MarianSinusoidalPositionalEmbedding, Marian's
 // SinusoidalPositionEmbeddings and transformers' M2M100SinusoidalPositionalEmbedding compute them.
 TEST(PositionEncodings, AreThoseOfMarianMtMarianAndM2m100) {
