@@ -14,9 +14,11 @@
 namespace edgewise {
 
 /// Sources of sentence pairs: files, or a generator of letters (data/corpus.h).
-enum class DataTask { kText, kCopy, kReverse, kSort };
+enum class DataTask { kText, kCopy, kReverse, kSort, kAddition };
 
-inline constexpr auto enum_names(DataTask) { return names_in_order<DataTask>("text", "copy", "reverse", "sort"); }
+inline constexpr auto enum_names(DataTask) {
+  return names_in_order<DataTask>("text", "copy", "reverse", "sort", "addition");
+}
 
 /// Treatment of training pairs with a sentence of more tokens than `max_length`.
 enum class LongSentences { kSkip, kTruncate };
@@ -81,7 +83,7 @@ struct DataOptions {
   static void list_fields(auto& self, auto&& field) {
     field("task", self.task,
           "text: sentence pairs from files; copy, reverse, sort: random letters, and an output that copies, reverses "
-          "or sorts them");
+          "or sorts them; addition: columns of digits of two random numbers, and the digits of their sum");
     field(
         "train", self.train,
         "text: training pairs: one TSV file, or two files with a sentence on each line; language_model: files of text, "
@@ -128,8 +130,8 @@ struct DataOptions {
     field("valid_size", self.valid_size, "letters: number of validation pairs", at_least(0).at_most(1e5));
     field("test_size", self.test_size, "letters: number of test pairs", at_least(0).at_most(1e5));
     field("symbols", self.symbols, "letters: number of different letters", at_least(1).at_most(26));
-    field("length_mean", self.length_mean, "letters: mean of the normal distribution of sentence lengths",
-          above(0).at_most(1e4));
+    field("length_mean", self.length_mean,
+          "letters: mean of the normal distribution of sentence lengths, in letters or columns", above(0).at_most(1e4));
     field("length_deviation", self.length_deviation, "letters: standard deviation of the sentence lengths",
           at_least(0).at_most(1e4));
     field("seed", self.seed, "letters: seed of the random numbers");

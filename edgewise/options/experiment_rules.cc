@@ -62,8 +62,10 @@ constexpr auto kDataRules = std::to_array<OptionRule<Experiment>>({
     {"data.train data.weights data.alignments data.valid data.test data.limit data.bad_utf8 data.same_sides "
      "data.augment",
      is_text, "data.task=text"},
-    {"data.train_size data.valid_size data.test_size data.symbols data.length_mean data.length_deviation data.seed",
-     has_letters, "data.task=copy, reverse or sort"},
+    {"data.train_size data.valid_size data.test_size data.length_mean data.length_deviation data.seed", has_letters,
+     "data.task=copy, reverse, sort or addition"},
+    {"data.symbols", [](const Experiment& e) { return has_letters(e) && e.data.task != DataTask::kAddition; },
+     "data.task=copy, reverse or sort"},
     {"data.input_language data.output_language", is_mapped, "vocabulary.kind=mapped"},
     {"data.too_long", [](const Experiment& e) { return e.data.max_length > 0; }, "data.max_length above 0"},
     {"vocabulary.min_count", has_counted_tokens, "vocabulary.kind=words or characters"},
@@ -238,7 +240,7 @@ void check_validation(const Experiment& e, std::string_view caller) {
   check(best_by != BestMetric::kBleu || is_text(e), "{}: train.best_by is bleu, needs data.task=text", caller);
   check(best_by != BestMetric::kBleu || has_encoder(e), "{}: train.best_by is bleu, needs {}", caller, kNeedsPairs);
   check(best_by != BestMetric::kSequences || has_letters(e),
-        "{}: train.best_by is sequences, needs data.task=copy, reverse or sort", caller);
+        "{}: train.best_by is sequences, needs data.task=copy, reverse, sort or addition", caller);
   check(e.recorded_pair.input.empty() || !e.recorded_pair.output.empty(),
         "{}: show.output is empty, needs the output that belongs to show.input", caller);
 }

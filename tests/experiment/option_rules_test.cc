@@ -25,6 +25,8 @@ TEST(OptionRules, NameTheOptionItsValueAndWhatItNeeds) {
   EXPECT_EQ(
       error_with({"train.schedule=plateau", "data.valid_size=0"}),
       "train: train.schedule is plateau, needs validation data; set data.valid, data.valid_size or data.valid_share");
+  EXPECT_EQ(error_with({"data.task=addition"}), "train: data.symbols is 5, needs data.task=copy, reverse or sort");
+  EXPECT_EQ(error_with({"data.task=addition", "data.symbols=26"}), "no error");
   EXPECT_EQ(error_with({"train.best_by=bleu"}), "train: train.best_by is bleu, needs data.task=text");
   EXPECT_EQ(error_with({"vocabulary.shared=false", "model.tying=all"}),
             "train: model.tying is all, needs vocabulary.shared=true, one vocabulary for both sides; or set "
