@@ -83,9 +83,10 @@ class AdaptiveLayer {
 
 struct AdaptiveOptions {
   std::int64_t max_steps = 1;
-  bool is_adaptive = true;  // false: every node takes max_steps, and its last state is the result
-  double epsilon = 0.01;    // a node halts once its halting probabilities sum to 1 - epsilon or more
-  double dropout = 0.0;     // rate of the dropout after the coordinate embeddings are added
+  bool is_adaptive = true;     // false: every node takes max_steps, and its last state is the result
+  double epsilon = 0.01;       // a node halts once its halting probabilities sum to 1 - epsilon or more
+  double dropout = 0.0;        // rate of the dropout after the coordinate embeddings are added
+  bool injects_input = false;  // adds the initial states in each step after the first one
 };
 
 struct AdaptiveResult {

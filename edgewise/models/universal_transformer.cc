@@ -155,7 +155,8 @@ AdaptiveResult UniversalTransformer::run_side(std::int64_t max_steps, bool is_ad
   AdaptiveResult result = run_adaptive_steps({.max_steps = max_steps,
                                               .is_adaptive = is_adaptive,
                                               .epsilon = options_.universal.epsilon,
-                                              .dropout = options_.dropout.embedding},
+                                              .dropout = options_.dropout.embedding,
+                                              .injects_input = options_.universal.input_injection},
                                              x_NM, coordinates, side.halting, layer, pass);
   result.state_NM = side.norm(result.state_NM, pass.type_of(result.state_NM));
   return result;

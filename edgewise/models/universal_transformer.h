@@ -76,8 +76,8 @@ class UniversalTransformer {
   at::Tensor forward_by_messages(MessageGraph& graph, const Batch& batch, Pass& pass) const;
 
   // The tutorial's functions, for update_graph.
-  /// Adds the coordinate embeddings of "pos", with mirrored positions of "mirror", and of "step" to "x", and 1 to
-  /// "step".
+  /// Adds the coordinate embeddings of "pos", with mirrored positions of "mirror", and of "step" to "x", with input
+  /// injection also "token" from the second step on, and 1 to "step".
   NodeFunction step_forward(Pass& pass) const;
   /// Computes "p", "sum_p", "r", "s" and "active" from "x" by the formulas of HaltingState. `is_last` halts all nodes.
   NodeFunction halt_and_accum(const HaltingUnit& halting, bool is_last) const;

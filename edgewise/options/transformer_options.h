@@ -54,6 +54,7 @@ struct UniversalOptions {
   HaltedKeys halted_keys = HaltedKeys::kFrozen;
   Transition transition = Transition::kFeedForward;
   std::int64_t filter_width = 3;
+  bool input_injection = false;
 
   static void list_fields(auto& self, auto&& field) {
     field("adaptive", self.adaptive,
@@ -75,6 +76,10 @@ struct UniversalOptions {
           "width of the separable convolution, in tokens: centred on the token in the encoder, ending with it in the "
           "decoder",
           at_least(1).at_most(255));
+    field(
+        "input_injection", self.input_injection,
+        "add token embeddings to the states before each step, not before the first one only, so that many steps do not "
+        "forget the tokens");
   }
 };
 

@@ -43,7 +43,9 @@ void HaltingRows::begin(std::span<const std::int64_t> positions, std::span<const
   step_ = 0;
 }
 
-void HaltingRows::add_coordinate_embeddings(TokenEmbedding& embedding, float* states) const {
+void HaltingRows::add_coordinate_embeddings(TokenEmbedding& embedding, float* states) {
+  const bool injects_input = options_.universal.input_injection;
+  if (injects_input && step_ == 0) first_states_.assign(states, states + std::ssize(active_) * options_.size);
   const std::int64_t half = options_.size / 2;
   float* state = states;
   for (const NodeIndex row : active_) {
@@ -54,6 +56,10 @@ void HaltingRows::add_coordinate_embeddings(TokenEmbedding& embedding, float* st
     const float* step_vector = embedding.position_vector(step_);
     for (std::int64_t m = 0; m < half; ++m) state[m] += first_half[m] + step_vector[m];
     for (std::int64_t m = half; m < options_.size; ++m) state[m] += second_half[m] + step_vector[m];
+    if (injects_input && step_ > 0) {
+      const float* first = first_states_.data() + row * options_.size;
+      for (std::int64_t m = 0; m < options_.size; ++m) state[m] += first[m];
+    }
     state += options_.size;
   }
 }

@@ -34,8 +34,9 @@ class HaltingRows {
   const std::vector<NodeIndex>& active() const { return active_; }  // rows that have not halted, ascending
   std::int64_t position(NodeIndex row) const { return positions_[static_cast<std::size_t>(row)]; }
 
-  /// Adds the vectors of position and step to the states of the active rows, [A, M].
-  void add_coordinate_embeddings(TokenEmbedding& embedding, float* states) const;
+  /// Adds the vectors of position and step to the states of the active rows, [A, M], and with input injection the
+  /// states before the first step to those of later steps.
+  void add_coordinate_embeddings(TokenEmbedding& embedding, float* states);
 
   /// Ends a step that computed `states`, [A, M], of the active rows. Rows may halt.
   void end_step(const float* states);
@@ -66,6 +67,7 @@ class HaltingRows {
   std::vector<double> probabilities_;     // [A], of this step
   std::vector<float> remainders_;         // [rows], 1 minus the sum of probabilities, in float as in nn/halting.h
   std::vector<float> weighted_states_;    // [rows, M]
+  std::vector<float> first_states_;       // [rows, M], with input injection
   FloatBuffer normed_buffer_;
 };
 

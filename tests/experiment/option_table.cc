@@ -176,6 +176,7 @@ const std::vector<OptionRow>& option_rows() {
       {"model.universal.ponder_weight", "0.5", letters + kUniversal},
       {"model.universal.halted_keys", "dropped", letters + kUniversal + Settings{"model.universal.epsilon=0.3"}, true},
       {"model.universal.transition", "separable_convolution", letters + kUniversal},
+      {"model.universal.input_injection", "true", letters + kUniversal},
       {"model.universal.filter_width", "5",
        letters + kUniversal + Settings{"model.universal.transition=separable_convolution"}},
 

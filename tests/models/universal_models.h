@@ -44,6 +44,11 @@ inline std::vector<TransformerOptions> all_kinds_of_universal_options() {
   }
   kinds.push_back(universal_options());
   kinds.back().mirror_positions = true;
+  for (const AdaptiveSides side : {AdaptiveSides::kBoth, AdaptiveSides::kNone}) {
+    kinds.push_back(universal_options());
+    kinds.back().universal.adaptive = side;
+    kinds.back().universal.input_injection = true;
+  }
   for (const AdaptiveSides side : all_of<AdaptiveSides>()) {
     for (const Transition transition : all_of<Transition>()) {
       kinds.push_back(universal_options());
@@ -57,9 +62,10 @@ inline std::vector<TransformerOptions> all_kinds_of_universal_options() {
 /// Describes options in failure messages.
 inline std::string description(const TransformerOptions& options) {
   const UniversalOptions& universal = options.universal;
-  return fmt::format("{}, {}, {}, {}{}", enum_name(options.preset), enum_name(universal.halted_keys),
+  return fmt::format("{}, {}, {}, {}{}{}", enum_name(options.preset), enum_name(universal.halted_keys),
                      enum_name(universal.adaptive), enum_name(universal.transition),
-                     options.mirror_positions ? ", mirrored positions" : "");
+                     options.mirror_positions ? ", mirrored positions" : "",
+                     universal.input_injection ? ", input injection" : "");
 }
 
 }  // namespace edgewise

@@ -31,6 +31,7 @@ UniversalOptions arbitrary_universal_options() {
   options.transition = any_of<Transition>();
   options.halted_keys =
       options.transition == Transition::kSeparableConvolution ? HaltedKeys::kFrozen : any_of<HaltedKeys>();
+  options.input_injection = *rc::gen::arbitrary<bool>();
   options.filter_width = *rc::gen::inRange<std::int64_t>(1, 6);
   return options;
 }
