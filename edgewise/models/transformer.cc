@@ -121,6 +121,8 @@ void Transformer::update_graph(MessageGraph& graph, const at::Tensor& edges, con
   check(options_.score == ScoreKind::kDot,
         "update_graph: score is {}, needs dot; pass the layer's attention_func as the last argument",
         enum_name(options_.score));
+  check(!options_.log_scale,
+        "update_graph: log_scale is true, needs false; pass the layer's attention_func as the last argument");
   check(!has_score_bias(options_.positions),
         "update_graph: positions is {}, whose numbers are added to scores, needs another kind; pass the layer's "
         "attention_func as the last argument",

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/nn/attention.h"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/clamp.h>
+#include <ATen/ops/tensor.h>
 
+#include <algorithm>
+#include <cmath>
 #include <utility>
+#include <vector>
 
 #include "edgewise/base/error.h"
 #include "edgewise/ops/attend.h"
@@ -36,6 +41,17 @@ AttentionOptions score_options(const std::optional<double>& bound, const std::op
     options.score = (bound ? clamp(Score::product(), -*bound, *bound) : Score::product()) + *bias;
   }
   return options;
+}
+
+/// With `log_scale`, multiplies queries by ln(edges into their node), which is 0 for one edge, whose weight is 1.
+at::Tensor scale_query(const MultiHeadAttentionOptions& options, const Relation& relation,
+                       const at::Tensor& query_DHK) {
+  if (!options.log_scale) return query_DHK;
+  std::vector<double> factors;
+  for (std::int64_t node = 0; node < relation.num_destinations(); ++node) {
+    factors.push_back(std::log(static_cast<double>(std::max<EdgeIndex>(relation.row_size(node), 1))));
+  }
+  return query_DHK * at::tensor(factors).to(query_DHK.options().requires_grad(false)).view({-1, 1, 1});
 }
 
 }  // namespace
@@ -82,6 +98,7 @@ MultiHeadAttentionOptions MultiHeadAttentionOptions::from_layer(const LayerOptio
   options.bias = layer.attention_bias ? Bias::kZero : Bias::kNone;
   options.score = layer.score;
   options.clamp = layer.clamp;
+  options.log_scale = layer.log_scale;
   options.dropout = layer.dropout.attention;
   return options;
 }
@@ -132,7 +149,7 @@ at::Tensor MultiHeadAttention::average(const Relation& relation, const at::Tenso
   }
   AttentionOptions attention = score_options(options.clamp, bias);
   pass.set_dropout(options.dropout, attention);
-  return attend(relation, query_DHK, key_SGK, value_SGV, attention);
+  return attend(relation, scale_query(options, relation, query_DHK), key_SGK, value_SGV, attention);
 }
 
 at::Tensor MultiHeadAttention::average_self(const SelfEdges& edges, const at::Tensor& x_NI, Pass& pass) const {
@@ -153,7 +170,8 @@ at::Tensor MultiHeadAttention::weights(const Relation& relation, const at::Tenso
                                        const std::optional<Score>& bias) const {
   return options.score == ScoreKind::kAdditive
              ? additive_weights(relation, query_DHK, key_SGK, score_vector, options.clamp)
-             : attention_weights(relation, query_DHK, key_SGK, score_options(options.clamp, bias));
+             : attention_weights(relation, scale_query(options, relation, query_DHK), key_SGK,
+                                 score_options(options.clamp, bias));
 }
 
 at::Tensor MultiHeadAttention::head_weights(const Relation& relation, const at::Tensor& query_DHK,
@@ -165,7 +183,8 @@ at::Tensor MultiHeadAttention::head_weights(const Relation& relation, const at::
   const at::Tensor key_S1K = key_SGK.narrow(1, head / group_size, 1);
   return options.score == ScoreKind::kAdditive
              ? additive_weights(relation, query_D1K, key_S1K, score_vector.narrow(0, head, 1), options.clamp)
-             : attention_weights(relation, query_D1K, key_S1K, score_options(options.clamp, {}));
+             : attention_weights(relation, scale_query(options, relation, query_D1K), key_S1K,
+                                 score_options(options.clamp, {}));
 }
 
 at::Tensor self_attention(const Relation& relation, const at::Tensor& x_NI) {

@@ -132,6 +132,8 @@ void check_layer_options(const TransformerOptions& options, std::string_view cal
         prefix, options.heads);
   check(options.num_key_value_heads() == options.heads || options.score == ScoreKind::kDot,
         "{}: {}key_value_heads is {}, needs {}score=dot", caller, prefix, key_value_heads, prefix);
+  check(!options.log_scale || options.score == ScoreKind::kDot, "{}: {}log_scale is true, needs {}score=dot", caller,
+        prefix, prefix);
   check(options.size > 1 || options.norm != NormKind::kStdNorm,
         "{}: {}norm is std_norm, needs a {}size above 1, because std_norm divides by size - 1", caller, prefix, prefix);
   check(options.size >= smallest_position_size(options.positions),

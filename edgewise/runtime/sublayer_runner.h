@@ -66,6 +66,8 @@ class SublayerRunner {
   void feed_forward(const FeedForwardParameters<T>& parameters, const NormParameters& next);
 
  private:
+  template <typename E>
+  void scale_queries(kernels::NodeAttention<E>& p);
   template <class Add>
   void add_residual(const NormParameters& own, const NormParameters& next, Add add);
   Activations<T> convert(float* values, std::int64_t columns, const PackedLinear<T>& linear);
@@ -76,7 +78,7 @@ class SublayerRunner {
   float* state_ = nullptr;
   Activations<T> input_ = {};
   float input_multiplier_ = 0;  // by which the input has been rounded; 0: each row by a scale of its own
-  FloatBuffer state_buffer_, normed_buffer_, projected_buffer_, attended_buffer_;
+  FloatBuffer state_buffer_, normed_buffer_, projected_buffer_, attended_buffer_, scaled_buffer_;
   ActivationBuffer<T> input_buffer_, converted_buffer_, inner_buffer_;
 };
 

@@ -145,6 +145,7 @@ const std::vector<OptionRow>& option_rows() {
       {"model.attention_bias", "false", letters},
       {"model.score", "additive", letters},
       {"model.clamp", "0.001", letters},
+      {"model.log_scale", "true", letters},
       {"model.activation", "gelu", letters},
       {"model.feed_forward_gate", "true", letters},
       {"model.feed_forward_bias", "false", letters},

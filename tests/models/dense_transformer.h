@@ -188,6 +188,10 @@ class DenseTransformer {
     const at::Tensor key = rotate(split_heads(linear(name + ".key", sources)), is_cross);
     const at::Tensor value = split_heads(linear(name + ".value", sources));
     at::Tensor scores = at::matmul(query, key.transpose(-2, -1)) / std::sqrt(static_cast<double>(key.size(-1)));
+    if (options_.log_scale) {
+      scores = scores * mask.sum(-1, /*keepdim=*/true).to(at::kDouble).clamp_min(1).log().unsqueeze(1);
+    }
+    if (options_.clamp) scores = scores.clamp(-*options_.clamp, *options_.clamp);
     if (!is_cross) scores = scores + bias(name.starts_with("decoder") ? "decoder" : "encoder", key.size(2));
     const at::Tensor weights = at::softmax(scores.masked_fill(mask.unsqueeze(1) == 0, -1e9), -1);
     return linear(name + ".output", at::matmul(weights, value).transpose(1, 2).flatten(2));

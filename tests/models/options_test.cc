@@ -72,6 +72,8 @@ TEST(TransformerOptions, AreRejectedByErrorsThatNameTheOptionAndItsRange) {
   EXPECT_EQ(error_with([](auto& o) { o.kind = ModelKind::kUniversal, o.positions = PositionKind::kLearned; }),
             "Transformer: positions is learned, needs a formula with kind=universal, whose steps have position vectors "
             "too");
+  EXPECT_EQ(error_with([](auto& o) { o.log_scale = true, o.score = ScoreKind::kAdditive; }),
+            "Transformer: log_scale is true, needs score=dot");
   EXPECT_EQ(error_with([](auto& o) { o.mirror_positions = true, o.positions = PositionKind::kRotary; }),
             "Transformer: mirror_positions is true, needs positions with a formula");
   EXPECT_EQ(error_with([](auto& o) { o.mirror_positions = true, o.size = 6, o.positions = PositionKind::kMarian; }),

@@ -46,6 +46,11 @@ inline std::vector<std::pair<std::string, TransformerOptions>> options_without_p
   add("mirrored positions", [](auto& o) { o.mirror_positions = true; });
   add("mirrored positions of another formula",
       [](auto& o) { o.mirror_positions = true, o.positions = PositionKind::kFromScratch, o.size = 20; });
+  add("scores by logarithms", [](auto& o) { o.log_scale = true; });
+  add("bounded scores by logarithms, T5", [](auto& o) {
+    o.log_scale = true, o.clamp = 0.3, o.key_value_heads = 1;
+    o.positions = PositionKind::kT5, o.t5_buckets = 8, o.t5_distance = 5;
+  });
   add("no positions", [](auto& o) { o.positions = PositionKind::kNone; });
   add("rotary", [](auto& o) { o.positions = PositionKind::kRotary; });
   add("rotary of another base", [](auto& o) { o.positions = PositionKind::kRotary, o.rotary.base = 50.0; });

@@ -44,6 +44,11 @@ inline std::vector<TransformerOptions> all_kinds_of_universal_options() {
   }
   kinds.push_back(universal_options());
   kinds.back().mirror_positions = true;
+  for (const HaltedKeys halted_keys : all_of<HaltedKeys>()) {
+    kinds.push_back(universal_options());
+    kinds.back().universal.halted_keys = halted_keys;
+    kinds.back().log_scale = true;
+  }
   for (const AdaptiveSides side : {AdaptiveSides::kBoth, AdaptiveSides::kNone}) {
     kinds.push_back(universal_options());
     kinds.back().universal.adaptive = side;
@@ -62,10 +67,11 @@ inline std::vector<TransformerOptions> all_kinds_of_universal_options() {
 /// Describes options in failure messages.
 inline std::string description(const TransformerOptions& options) {
   const UniversalOptions& universal = options.universal;
-  return fmt::format("{}, {}, {}, {}{}{}", enum_name(options.preset), enum_name(universal.halted_keys),
+  return fmt::format("{}, {}, {}, {}{}{}{}", enum_name(options.preset), enum_name(universal.halted_keys),
                      enum_name(universal.adaptive), enum_name(universal.transition),
                      options.mirror_positions ? ", mirrored positions" : "",
-                     universal.input_injection ? ", input injection" : "");
+                     universal.input_injection ? ", input injection" : "",
+                     options.log_scale ? ", scores by logarithms" : "");
 }
 
 }  // namespace edgewise

@@ -86,6 +86,7 @@ TransformerOptions arbitrary_model_options(ModelKind kind) {
     options.key_value_heads = *rc::gen::suchThat(rc::gen::inRange<std::int64_t>(0, options.heads + 1),
                                                  [&](auto heads) { return heads == 0 || options.heads % heads == 0; });
   }
+  options.log_scale = options.score == ScoreKind::kDot && *rc::gen::arbitrary<bool>();
   if (*rc::gen::arbitrary<bool>()) options.clamp = 0.7;
   options.final_norm = *rc::gen::arbitrary<bool>();
   options.positions = arbitrary_positions(options);
