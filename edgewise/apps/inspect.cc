@@ -74,9 +74,10 @@ void print_model(const fs::path& path) {
   print_output("{}: whole, every file as it was written\n", printable(files.path()));
   print_output("written by  {}\n", printable(files.manifest().tool));
   const bool has_sides = has_encoder(options.kind);
-  print_output("model       {}, {}{} layers, size {}, {} heads, feed-forward {}, preset {}\n", model_name(options.kind),
-               has_sides ? fmt::format("{} + ", options.encoder_layers) : "", options.decoder_layers, options.size,
-               options.heads, options.feed_forward, enum_name(options.preset));
+  print_output("model       {}, {}{} {}layers, size {}, {} heads, feed-forward {}, preset {}\n",
+               model_name(options.kind), has_sides ? fmt::format("{} + ", options.encoder_layers) : "",
+               options.decoder_layers, options.share_layers ? "shared " : "", options.size, options.heads,
+               options.feed_forward, enum_name(options.preset));
   if (options.has_ssru()) print_output("decoder     ssru, one vector of {} numbers for each layer\n", options.size);
   print_patterns(options, "relation    ");
   print_output("parameters  {}\n", count_parameters(model.model->parameters()));

@@ -44,7 +44,7 @@ inline void update_graph(MessageGraph& graph, const at::Tensor& edges, const std
   for (const auto& [function, nodes] : post) graph.apply_nodes(function, nodes);
 }
 
-/// The layers of an encoder or a decoder.
+/// The layers of an encoder or a decoder. Shared layers are copies that have the tensors of the first one.
 template <class Layer>
 struct LayerStack {
   std::vector<Layer> layers;
@@ -53,7 +53,8 @@ struct LayerStack {
 
   LayerStack() = default;
   LayerStack(const TransformerOptions& options, std::int64_t num_layers, bool is_causal, RandomStream& random) {
-    for (std::int64_t i = 0; i < num_layers; ++i) layers.emplace_back(options, random);
+    for (std::int64_t i = 0; i < options.num_own_layers(num_layers); ++i) layers.emplace_back(options, random);
+    while (std::ssize(layers) < num_layers) layers.push_back(Layer(layers.front()));
     positions = RelativePositions(options, is_causal, random);
     if (options.final_norm) norm = Norm(options);
   }

@@ -166,7 +166,8 @@ std::int64_t count_parameters(const TransformerOptions& options) {
     return around + encoder_layer + decoder_layer + count_recurrence(options, encoder_adapts(adaptive)) +
            count_recurrence(options, decoder_adapts(adaptive));
   }
-  return around + options.num_encoder_layers() * encoder_layer + options.decoder_layers * decoder_layer;
+  return around + options.num_own_layers(options.num_encoder_layers()) * encoder_layer +
+         options.num_own_layers(options.decoder_layers) * decoder_layer;
 }
 
 double training_memory(const TransformerOptions& model, const TrainOptions& train, const BatchTokens& batch,

@@ -106,6 +106,8 @@ constexpr auto kTrainingRules = std::to_array<OptionRule<Experiment>>({
      "data.end_input=true, which stays at the end of a mirrored input"},
     {"model.relation", [](const Experiment& e) { return !e.model.has_ssru(); }, "model.decoder_mixer=attention"},
     {"model.universal", is_universal, "model.kind=universal"},
+    {"model.share_layers", [](const Experiment& e) { return !is_universal(e); },
+     "model.kind=transformer or language_model; universal has one layer on each side anyway"},
     {"model.encoder_layers model.encoder_relation", has_encoder,
      "model.kind=transformer or universal; a language model has decoder_layers"},
     {"model.universal.epsilon model.universal.halting_bias model.universal.ponder_weight model.universal.halted_keys",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string_view>
 
@@ -121,6 +122,7 @@ struct TransformerOptions : LayerOptions {
   ModelKind kind = ModelKind::kTransformer;
   std::int64_t encoder_layers = 6;
   std::int64_t decoder_layers = 6;
+  bool share_layers = false;
   StringLists relation = {{"causal"}};
   StringLists encoder_relation = {{"complete"}};
   bool final_norm = true;
@@ -151,6 +153,11 @@ struct TransformerOptions : LayerOptions {
   /// Returns the number of encoder layers, 0 for a language model.
   std::int64_t num_encoder_layers() const { return has_encoder(kind) ? encoder_layers : 0; }
 
+  /// Returns how many of a side's `layers` have parameters of their own.
+  std::int64_t num_own_layers(std::int64_t layers) const {
+    return kind == ModelKind::kUniversal || share_layers ? std::min<std::int64_t>(layers, 1) : layers;
+  }
+
   /// Returns whether the first sublayer of a decoder layer is an SSRU.
   bool has_ssru() const { return decoder_mixer == DecoderMixer::kSsru; }
 
@@ -179,6 +186,8 @@ struct TransformerOptions : LayerOptions {
           "number of encoder layers; for universal the most steps of the encoder", at_least(1).at_most(1000));
     field("decoder_layers", self.decoder_layers,
           "number of decoder layers; for universal the most steps of the decoder", at_least(1).at_most(1000));
+    field("share_layers", self.share_layers,
+          "give the layers of a side the same parameters: one layer, applied encoder_layers or decoder_layers times");
     field(
         "relation", self.relation,
         "earlier tokens that a token of the decoder attends to: causal (all), or a list of terms, of which any may "

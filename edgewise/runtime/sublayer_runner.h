@@ -87,7 +87,7 @@ class SublayerRunner {
 /// attend(i, next) runs the attention of layer i, one or two sublayers; `next` is the norm after the last of them.
 template <class Sublayers, typename T, class Attend>
 void run_layers(Sublayers& rows, const StackParameters<T>& stack, Attend attend) {
-  const std::vector<LayerParameters<T>>& layers = stack.layers;
+  const LayerList<T>& layers = stack.layers;
   rows.prepare_input(rows.pre_norm(layers.front().self_attention.norm));
   for (std::size_t i = 0; i < layers.size(); ++i) {
     attend(i, rows.pre_norm(layers[i].feed_forward.norm));

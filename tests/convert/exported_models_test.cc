@@ -244,6 +244,7 @@ TEST_F(LearnedModelTest, OptionsThatMarianLacksAreRefusedByName) {
       {[](Experiment& e) { e.model.scale_embedding = false; },
        "model.scale_embedding is false, needs true, because Marian multiplies by sqrt(size)"},
       {[](Experiment& e) { e.model.positions = PositionKind::kLearned; }, "model.positions is learned, needs marian"},
+      {[](Experiment& e) { e.model.share_layers = true; }, "model.share_layers is true, needs false"},
       {[](Experiment& e) { e.model.log_scale = true; }, "model.log_scale is true, needs false"},
       {[](Experiment& e) { e.model.mirror_positions = true; }, "model.mirror_positions is true, needs false"},
       {[](Experiment& e) { e.model.begin_embedding = BeginEmbedding::kLearned; },

@@ -80,6 +80,11 @@ TEST(OptionRules, NameTheOptionItsValueAndWhatItNeeds) {
   EXPECT_EQ(error_with({"model.positions=rotary", "batch.positions=spread"}), "no error");
   EXPECT_EQ(error_with({"model.max_positions=600"}),
             "train: model.max_positions is 600, needs model.positions=learned");
+  EXPECT_EQ(error_with({"model.share_layers=true"}), "no error");
+  EXPECT_EQ(
+      error_with({"model.share_layers=true", "model.kind=universal"}),
+      "train: model.share_layers is true, needs model.kind=transformer or language_model; universal has one layer "
+      "on each side anyway");
   EXPECT_EQ(error_with({"model.mirror_positions=true"}),
             "train: model.mirror_positions is true, needs data.end_input=true, which stays at the end of a mirrored "
             "input");

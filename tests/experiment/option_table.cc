@@ -131,6 +131,7 @@ const std::vector<OptionRow>& option_rows() {
       {"model.kind", "universal", letters},
       {"model.encoder_layers", "1", letters},
       {"model.decoder_layers", "1", letters},
+      {"model.share_layers", "true", letters},
       {"model.relation", "window 2", letters},
       {"model.encoder_relation", "window 1", letters},
       {"model.size", "12", letters},

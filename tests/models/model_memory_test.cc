@@ -39,6 +39,9 @@ void for_each_choice(const Visit& visit) {
             options.positions =
                 is_on && options.kind != ModelKind::kUniversal ? PositionKind::kLearned : PositionKind::kSinusoidal;
             visit(options);
+            options.share_layers = true;
+            visit(options);
+            options.share_layers = false;
             if (options.kind == ModelKind::kTransformer) {
               options.decoder_mixer = DecoderMixer::kSsru;
               visit(options);

@@ -69,6 +69,7 @@ TransformerOptions arbitrary_model_options(ModelKind kind) {
   options.kind = kind;
   options.encoder_layers = *rc::gen::inRange<std::int64_t>(1, 4);
   options.decoder_layers = *rc::gen::inRange<std::int64_t>(1, 4);
+  options.share_layers = *rc::gen::arbitrary<bool>();
   options.heads = *rc::gen::inRange<std::int64_t>(1, 7);
   options.size = options.heads * *rc::gen::inRange<std::int64_t>(1, 25);
   options.feed_forward = *rc::gen::inRange<std::int64_t>(1, 150);
