@@ -78,6 +78,9 @@ void print_model(const fs::path& path) {
                has_sides ? fmt::format("{} + ", options.encoder_layers) : "", options.decoder_layers, options.size,
                options.heads, options.feed_forward, enum_name(options.preset));
   if (options.has_ssru()) print_output("decoder     ssru, one vector of {} numbers for each layer\n", options.size);
+  if (options.exits.are_on()) {
+    print_output("exits       after decoder layers {}\n", fmt::join(options.exits.layers, ", "));
+  }
   print_patterns(options, "relation    ");
   print_output("parameters  {}\n", count_parameters(model.model->parameters()));
   if (!has_sides) return print_output("vocabulary  {}\n", describe_vocabulary(*model.vocabularies.output));

@@ -204,7 +204,8 @@ double training_flops(const TransformerOptions& options, const Batch& batch) {
   // Cross-attention's keys and values count per input.
   const double mixer = options.has_ssru() ? 2 * projection : 2 * projection + key_and_value;
   const double per_decoder_node = mixer + cross_attention * projection + feed_forward;
-  const double output_projection = size * static_cast<double>(options.output_vocabulary);
+  const auto depths = static_cast<double>(1 + options.exits.layers.size());
+  const double output_projection = depths * size * static_cast<double>(options.output_vocabulary);
 
   // Sums over all tokens of the weights that multiply a token, and over all edges of the layers that use an edge.
   const double weights = inputs * (encoder_layers * per_encoder_node + decoder_layers * key_and_value) +

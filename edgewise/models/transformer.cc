@@ -6,6 +6,7 @@
 #include <ATen/ops/log_softmax.h>
 #include <ATen/ops/tensor.h>
 
+#include <array>
 #include <cmath>
 
 #include "edgewise/base/error.h"
@@ -90,9 +91,15 @@ at::Tensor Transformer::encode(const Batch& batch, Pass& pass) const {
 }
 
 at::Tensor Transformer::decode(const Batch& batch, const at::Tensor& encoded_SM, Pass& pass) const {
-  return decoder_(decoder_relations(batch), batch.graph.relation(kEncoderDecoder),
-                  embed_output(batch.output_tokens, batch.output_positions, pass), encoded_SM, pass,
-                  batch.output_positions);
+  const std::array all = {options_.decoder_layers};
+  return decode_at(all, batch, encoded_SM, pass).front();
+}
+
+std::vector<at::Tensor> Transformer::decode_at(std::span<const std::int64_t> depths, const Batch& batch,
+                                               const at::Tensor& encoded_SM, Pass& pass) const {
+  const LayerRelations relations = decoder_relations(batch);
+  return decoder_.states_at(depths, {relations, batch.graph.relation(kEncoderDecoder), batch.output_positions},
+                            embed_output(batch.output_tokens, batch.output_positions, pass), encoded_SM, pass);
 }
 
 at::Tensor Transformer::forward(const Batch& batch, Pass& pass) const {
@@ -100,7 +107,9 @@ at::Tensor Transformer::forward(const Batch& batch, Pass& pass) const {
 }
 
 BatchLoss Transformer::loss(const Batch& batch, const LossOptions& options, double rdrop, Pass& pass) const {
-  return vocabulary_.loss(decode(batch, encode(batch, pass), pass), batch.labels, rdrop, options);
+  const std::vector<std::int64_t> depths = options_.exits.layers_and(options_.decoder_layers);
+  return vocabulary_.weighted_loss(decode_at(depths, batch, encode(batch, pass), pass),
+                                   options_.exits.loss_weights(depths), batch.labels, rdrop, options);
 }
 
 void Transformer::update_graph(MessageGraph& graph, const at::Tensor& edges, const std::vector<NodeUpdate>& pre,

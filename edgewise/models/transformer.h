@@ -47,8 +47,12 @@ class Transformer {
   at::Tensor encode(const Batch& batch, Pass& pass) const;                                // [S, M]
   at::Tensor decode(const Batch& batch, const at::Tensor& encoded_SM, Pass& pass) const;  // [D, M]
   at::Tensor forward(const Batch& batch, Pass& pass) const;                               // logits [D, C]
-  /// Returns VocabularyLayers::loss of a batch, without storing all logits. With `rdrop` above 0, `batch` holds its
-  /// sentences twice.
+  /// Returns the results of decode() for decoders with the first layers of this one alone: Decoder::states_at.
+  std::vector<at::Tensor> decode_at(std::span<const std::int64_t> depths, const Batch& batch,
+                                    const at::Tensor& encoded_SM, Pass& pass) const;
+  /// Returns VocabularyLayers::loss of a batch, without storing all logits, or with exits
+  /// VocabularyLayers::weighted_loss of the states there and after the last layer. With `rdrop` above 0, `batch` holds
+  /// its sentences twice.
   BatchLoss loss(const Batch& batch, const LossOptions& options, double rdrop, Pass& pass) const;
 
   // --- Message passing: the definition of the fused functions.

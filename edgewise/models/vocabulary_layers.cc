@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/models/vocabulary_layers.h"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/tensor.h>
 
@@ -36,6 +37,21 @@ BatchLoss VocabularyLayers::loss(const at::Tensor& state_DM, const std::vector<s
   const auto& [weight, bias] = output_projection;
   return rdrop > 0 ? projected_rdrop_loss(state_DM, weight, bias, labels_D, rdrop, options)
                    : projected_loss(state_DM, weight, bias, labels_D, options);
+}
+
+BatchLoss VocabularyLayers::weighted_loss(const std::vector<at::Tensor>& states, const std::vector<double>& weights,
+                                          const std::vector<std::int64_t>& labels, double rdrop,
+                                          const LossOptions& options) const {
+  BatchLoss last = loss(states.back(), labels, rdrop, options);
+  if (states.size() == 1) return last;
+  at::Tensor objective = last.objective * weights.back();
+  for (std::size_t i = 0; i + 1 < states.size(); ++i) {
+    BatchLoss& exit = last.exits.emplace_back(loss(states[i], labels, rdrop, options));
+    objective = objective + exit.objective * weights[i];
+    exit.objective = exit.objective.detach();
+  }
+  last.objective = objective;
+  return last;
 }
 
 }  // namespace edgewise

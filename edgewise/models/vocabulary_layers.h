@@ -28,6 +28,11 @@ struct VocabularyLayers {
   /// Returns projected_loss or, with `rdrop` above 0, projected_rdrop_loss with that weight.
   BatchLoss loss(const at::Tensor& state_DM, const std::vector<std::int64_t>& labels, double rdrop,
                  const LossOptions& options) const;
+
+  /// Returns the loss of the last of several states of the same nodes, with the losses of the others as its `exits`;
+  /// its objective is the sum of all objectives times their weights. The output projection is shared.
+  BatchLoss weighted_loss(const std::vector<at::Tensor>& states, const std::vector<double>& weights,
+                          const std::vector<std::int64_t>& labels, double rdrop, const LossOptions& options) const;
 };
 
 }  // namespace edgewise

@@ -98,6 +98,7 @@ constexpr auto kTrainingRules = std::to_array<OptionRule<Experiment>>({
      "model.positions other than none, alibi and t5, for which only edges count"},
     {"model.max_positions", has_learned_positions, "model.positions=learned"},
     {"model.relation", [](const Experiment& e) { return !e.model.has_ssru(); }, "model.decoder_mixer=attention"},
+    {"model.exits.weights", [](const Experiment& e) { return e.model.exits.are_on(); }, "model.exits.layers"},
     {"model.universal", is_universal, "model.kind=universal"},
     {"model.encoder_layers model.encoder_relation", has_encoder,
      "model.kind=transformer or universal; a language model has decoder_layers"},
@@ -228,8 +229,8 @@ void check_search(const Experiment& e, std::string_view caller) {
 
 /// Returns whether an option decides the vocabulary or what the model computes.
 bool stays_when_resumed(std::string_view path) {
-  const bool acts_in_training_alone =
-      detail::is_named(path, "model.dropout") || path == "model.universal.ponder_weight";
+  const bool acts_in_training_alone = detail::is_named(path, "model.dropout") ||
+                                      path == "model.universal.ponder_weight" || path == "model.exits.weights";
   return (path.starts_with("vocabulary.") || path.starts_with("model.")) && !acts_in_training_alone;
 }
 

@@ -72,6 +72,8 @@ const std::set<std::string> kFixed = {
     "model.rotary.trained_length",
     "model.t5_buckets",
     "model.t5_distance",
+    "model.exits.layers",
+    "model.exits.weights",
     "model.universal.epsilon",
     "model.universal.halting_bias",
     "model.universal.ponder_weight",
@@ -236,6 +238,7 @@ void expect_to_work(const std::vector<std::string>& settings) {
 
 TEST(Combinations, OfDefaultsWithEachKindOfModelTrainSaveLoadAndTranslate) {
   expect_to_work({"model.kind=transformer"});
+  expect_to_work({"model.exits.layers=[1]", "model.exits.weights=rising"});
   expect_to_work({"model.kind=universal"});
 }
 

@@ -62,6 +62,9 @@ TEST(OptionRules, NameTheOptionItsValueAndWhatItNeeds) {
       "train: batch.positions is \"spread\", needs model.positions other than none, alibi and t5, for which only edges "
       "count");
   EXPECT_EQ(error_with({"model.positions=rotary", "batch.positions=spread"}), "no error");
+  EXPECT_EQ(error_with({"model.exits.layers=[1]"}), "no error");
+  EXPECT_EQ(error_with({"model.exits.weights=rising"}),
+            "train: model.exits.weights is \"rising\", needs model.exits.layers");
   EXPECT_EQ(error_with({"model.max_positions=600"}),
             "train: model.max_positions is 600, needs model.positions=learned");
   EXPECT_EQ(error_with({"model.positions=learned"}), "no error");

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// A decoder with exits is one model of each depth: its loss is the mean of their losses.
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <vector>
+
+#include "edgewise/models/transformer.h"
+#include "tests/models/agreement.h"
+#include "tests/models/small_models.h"
+#include "tests/support/all_of.h"
+#include "tests/support/gradient_check.h"
+
+namespace edgewise {
+namespace {
+
+/// Returns options of each preset, and others, with four decoder layers and exits after the first and the third.
+std::vector<TransformerOptions> all_kinds_with_exits() {
+  std::vector<TransformerOptions> kinds;
+  for (const TransformerPreset preset : all_presets()) kinds.push_back(small_options(preset));
+  for (const auto& [name, options] : options_without_preset()) kinds.push_back(options);
+  for (TransformerOptions& options : kinds) {
+    options.decoder_layers = 4;
+    options.exits.layers = {1, 3};
+  }
+  kinds.push_back(kinds.front());
+  kinds.back().norm_placement = NormPlacement::kPost;  // with a final norm
+  kinds.push_back(kinds.front());
+  kinds.back().relation = {{"window 2"}, {"causal"}, {"sinks 1"}};
+  return kinds;
+}
+
+/// Returns a model with the first layers of `model`, as many as `depth`, which shares its parameters.
+Transformer truncate(const Transformer& model, std::int64_t depth) {
+  TransformerOptions options = model.options();
+  options.decoder_layers = depth;
+  options.exits = {};
+  if (std::ssize(options.relation) > depth) options.relation.resize(static_cast<std::size_t>(depth));
+  Transformer shallow(options, 1);
+  visit_parameters(shallow, "", [&](const std::string& name, at::Tensor& tensor) {
+    visit_parameters(model, "", [&](const std::string& other, const at::Tensor& value) {
+      if (name == other) tensor = value;
+    });
+  });
+  return shallow;
+}
+
+BatchLoss loss_of(const Transformer& model, double rdrop = 0) {
+  Pass pass = Pass::inference();
+  return model.loss(rdrop > 0 ? repeat_batch(small_batch()) : small_batch(), {.smoothing = 0.1}, rdrop, pass);
+}
+
+TEST(DecoderWithExits, HasTheMeanOfTheLossesOfModelsWithItsFirstLayers) {
+  for (const ExitWeights weights : all_of<ExitWeights>()) {
+    const bool are_equal = weights == ExitWeights::kEqual;
+    for (TransformerOptions options : all_kinds_with_exits()) {
+      options.exits.weights = weights;
+      const Transformer model = small_model(options);
+      for (const double rdrop : {0.0, 2.0}) {
+        const BatchLoss found = loss_of(model, rdrop);
+        const std::vector<BatchLoss> expected = {loss_of(truncate(model, 1), rdrop), loss_of(truncate(model, 3), rdrop),
+                                                 loss_of(truncate(model, 4), rdrop)};
+        const std::vector<double> share =
+            are_equal ? std::vector{1 / 3.0, 1 / 3.0, 1 / 3.0} : std::vector{1 / 8.0, 3 / 8.0, 4 / 8.0};
+        at::Tensor mean;
+        for (std::size_t i = 0; i < expected.size(); ++i) {
+          const LossSums& sums = i == 2 ? found.sums() : found.exits.at(i).sums();
+          EXPECT_NEAR(sums.loss, expected[i].sums().loss, kTolerance);
+          EXPECT_EQ(sums.correct, expected[i].sums().correct);
+          const at::Tensor part = expected[i].objective * share[i];
+          mean = mean.defined() ? mean + part : part;
+        }
+        expect_same(model, found.objective, mean);
+      }
+    }
+  }
+}
+
+TEST(DecoderWithExits, HasGradientsThatMatchFiniteDifferences) {
+  for (const NormPlacement placement : all_of<NormPlacement>()) {
+    TransformerOptions options = small_options(TransformerPreset::kTutorial);
+    options.decoder_layers = 3;
+    options.norm_placement = placement;
+    options.exits = {.layers = {1, 2}, .weights = ExitWeights::kRising};
+    Transformer model = small_model(options);
+    std::vector<at::Tensor> leaves;
+    for (const NamedTensor& named : parameters(model)) {
+      for (const std::string_view part : {"decoder.norm", "generator", "layers.1.self_attention.value"}) {
+        if (named.name.find(part) != std::string::npos) leaves.push_back(named.tensor);
+      }
+    }
+    std::vector<at::Tensor> values;
+    for (const at::Tensor& leaf : leaves) values.push_back(leaf.detach().clone());
+    expect_gradients_match(
+        [&](const std::vector<at::Tensor>& x) {
+          visit_parameters(model, "", [&](const std::string&, at::Tensor& tensor) {
+            for (std::size_t i = 0; i < leaves.size(); ++i) {
+              if (tensor.is_same(leaves[i])) tensor = leaves[i] = x[i];
+            }
+          });
+          return loss_of(model).objective;
+        },
+        values);
+  }
+}
+
+TEST(DecoderWithExits, HasNearlyTheSameLossInBf16AsInFp32) {
+  TransformerOptions options = small_options(TransformerPreset::kTutorial);
+  options.size = 64;
+  options.decoder_layers = 3;
+  options.exits.layers = {1, 2};
+  const Transformer model(options, 1);
+  const auto losses = [&](Precision precision) {
+    Pass pass = Pass::training(1, precision);
+    const BatchLoss loss = model.loss(small_batch(), {}, /*rdrop=*/0, pass);
+    return std::vector<double>{loss.objective.item<double>(), loss.exits[0].sums().loss, loss.exits[1].sums().loss};
+  };
+
+  const std::vector<double> fp32 = losses(Precision::kFp32);
+  const std::vector<double> bf16 = losses(Precision::kBf16);
+
+  for (std::size_t i = 0; i < fp32.size(); ++i) {
+    EXPECT_NE(bf16[i], fp32[i]);
+    EXPECT_NEAR(bf16[i], fp32[i], 0x1p-8 * fp32[i]);
+  }
+}
+
+}  // namespace
+}  // namespace edgewise
