@@ -6,45 +6,13 @@
 #include <functional>
 #include <vector>
 
-#include "edgewise/models/transformer.h"
 #include "tests/models/agreement.h"
-#include "tests/models/small_models.h"
+#include "tests/models/models_with_exits.h"
 #include "tests/support/all_of.h"
 #include "tests/support/gradient_check.h"
 
 namespace edgewise {
 namespace {
-
-/// Returns options of each preset, and others, with four decoder layers and exits after the first and the third.
-std::vector<TransformerOptions> all_kinds_with_exits() {
-  std::vector<TransformerOptions> kinds;
-  for (const TransformerPreset preset : all_presets()) kinds.push_back(small_options(preset));
-  for (const auto& [name, options] : options_without_preset()) kinds.push_back(options);
-  for (TransformerOptions& options : kinds) {
-    options.decoder_layers = 4;
-    options.exits.layers = {1, 3};
-  }
-  kinds.push_back(kinds.front());
-  kinds.back().norm_placement = NormPlacement::kPost;  // with a final norm
-  kinds.push_back(kinds.front());
-  kinds.back().relation = {{"window 2"}, {"causal"}, {"sinks 1"}};
-  return kinds;
-}
-
-/// Returns a model with the first layers of `model`, as many as `depth`, which shares its parameters.
-Transformer truncate(const Transformer& model, std::int64_t depth) {
-  TransformerOptions options = model.options();
-  options.decoder_layers = depth;
-  options.exits = {};
-  if (std::ssize(options.relation) > depth) options.relation.resize(static_cast<std::size_t>(depth));
-  Transformer shallow(options, 1);
-  visit_parameters(shallow, "", [&](const std::string& name, at::Tensor& tensor) {
-    visit_parameters(model, "", [&](const std::string& other, const at::Tensor& value) {
-      if (name == other) tensor = value;
-    });
-  });
-  return shallow;
-}
 
 BatchLoss loss_of(const Transformer& model, double rdrop = 0) {
   Pass pass = Pass::inference();
