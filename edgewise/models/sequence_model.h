@@ -32,7 +32,8 @@ class SequenceModel {
   /// holds its sentences twice.
   virtual BatchLoss loss(const Batch& batch, const LossOptions& options, double rdrop, Pass& pass) const = 0;
 
-  /// Returns the ponder steps of each node of a batch. Throws Error for a model without adaptive computation.
+  /// Returns the ponder steps of each node of a batch. Throws Error for a model without adaptive computation
+  /// and without exits at which nodes halt.
   virtual NodePonderSteps ponder_steps(const Batch& batch) const = 0;
 };
 

@@ -4,14 +4,18 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/index_select.h>
 #include <ATen/ops/log_softmax.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/tensor.h>
+#include <ATen/ops/where.h>
 
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "edgewise/base/error.h"
 #include "edgewise/graph/relation_ops.h"
 #include "edgewise/nn/message_attention.h"
+#include "edgewise/ops/device_copies.h"
 
 namespace edgewise {
 namespace {
@@ -38,6 +42,8 @@ Transformer::Transformer(const TransformerOptions& options, std::uint64_t seed)
   vocabulary_ = VocabularyLayers(options, seed, random);
   encoder_ = Encoder(options, random);
   decoder_ = Decoder(options, random);
+  RandomStream exits_random(seed, /*stream=*/3);
+  for (std::size_t i = 0; i < options.exits.layers.size(); ++i) exits_.emplace_back(options, /*bias=*/0, exits_random);
   if (has_formula(options.positions)) {
     input_positions_ = output_positions_ = SidePositions(PositionEncodings(options.size, options.positions));
   } else if (options.positions == PositionKind::kLearned) {
@@ -100,6 +106,39 @@ std::vector<at::Tensor> Transformer::decode_at(std::span<const std::int64_t> dep
   const LayerRelations relations = decoder_relations(batch);
   return decoder_.states_at(depths, {relations, batch.graph.relation(kEncoderDecoder), batch.output_positions},
                             embed_output(batch.output_tokens, batch.output_positions, pass), encoded_SM, pass);
+}
+
+ExitedStates Transformer::decode_with_exits(const Batch& batch, const at::Tensor& encoded_SM, Pass& pass) const {
+  const LayerRelations relations = decoder_relations(batch);
+  at::Tensor x_DM = embed_output(batch.output_tokens, batch.output_positions, pass);
+  const SelfPositions positions = decoder_.positions.of_nodes(batch.output_positions, x_DM.options());
+  std::vector<double> thresholds;
+  for (std::size_t i = 0; i < batch.output_lengths.size(); ++i) {
+    for (std::int64_t node = 0; node < batch.output_lengths[i]; ++node) {
+      const std::int64_t position = batch.output_positions[thresholds.size()];
+      thresholds.push_back(options_.exits.threshold_at(position, batch.input_lengths[i]));
+    }
+  }
+  std::vector<std::int64_t> last(thresholds.size(), options_.decoder_layers);
+  const at::Tensor is_active_D1 = at::ones({std::ssize(last), 1}, at::kBool);
+  auto* is_active = is_active_D1.mutable_data_ptr<bool>();
+  auto exit = exits_.begin();
+  for (std::size_t i = 0; i < decoder_.layers.size(); ++i) {
+    const SelfEdges self_edges(relations.of_layer(i), positions);
+    const at::Tensor next_DM =
+        decoder_.layers[i](self_edges, batch.graph.relation(kEncoderDecoder), x_DM, encoded_SM, pass);
+    x_DM = at::where(copy_to_device(is_active_D1, x_DM.device()), next_DM, x_DM);
+    const auto layers = static_cast<std::int64_t>(i) + 1;
+    if (exit == exits_.end() || options_.exits.layers[static_cast<std::size_t>(exit - exits_.begin())] != layers)
+      continue;
+    const std::vector<double> probability = read_numbers((*exit++)(x_DM));
+    for (std::size_t node = 0; node < last.size(); ++node) {
+      if (!is_active[node] || probability[node] < thresholds[node]) continue;
+      is_active[node] = false;
+      last[node] = layers;
+    }
+  }
+  return {decoder_.norm(x_DM, pass.type_of(x_DM)), std::move(last)};
 }
 
 at::Tensor Transformer::forward(const Batch& batch, Pass& pass) const {

@@ -98,7 +98,8 @@ constexpr auto kTrainingRules = std::to_array<OptionRule<Experiment>>({
      "model.positions other than none, alibi and t5, for which only edges count"},
     {"model.max_positions", has_learned_positions, "model.positions=learned"},
     {"model.relation", [](const Experiment& e) { return !e.model.has_ssru(); }, "model.decoder_mixer=attention"},
-    {"model.exits.weights", [](const Experiment& e) { return e.model.exits.are_on(); }, "model.exits.layers"},
+    {"model.exits", [](const Experiment& e) { return e.model.exits.are_on(); }, "model.exits.layers"},
+    {"model.exits.fall", [](const Experiment& e) { return e.model.exits.can_halt(); }, "model.exits.threshold below 1"},
     {"model.universal", is_universal, "model.kind=universal"},
     {"model.encoder_layers model.encoder_relation", has_encoder,
      "model.kind=transformer or universal; a language model has decoder_layers"},
@@ -227,11 +228,11 @@ void check_search(const Experiment& e, std::string_view caller) {
   check_effects(search, SearchOptions(), caller);
 }
 
-/// Returns whether an option decides the vocabulary or what the model computes.
+/// Returns whether an option decides the vocabulary or what the model computes in training and in translating.
 bool stays_when_resumed(std::string_view path) {
-  const bool acts_in_training_alone = detail::is_named(path, "model.dropout") ||
-                                      path == "model.universal.ponder_weight" || path == "model.exits.weights";
-  return (path.starts_with("vocabulary.") || path.starts_with("model.")) && !acts_in_training_alone;
+  const bool acts_in_one_alone = detail::is_named(path, "model.dropout") || path == "model.universal.ponder_weight" ||
+                                 (path.starts_with("model.exits.") && path != "model.exits.layers");
+  return (path.starts_with("vocabulary.") || path.starts_with("model.")) && !acts_in_one_alone;
 }
 
 /// Does the same for a run that starts from a model. A resumed run may not change the sampling of segmentations,

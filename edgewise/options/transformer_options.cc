@@ -93,6 +93,9 @@ void check_exits(const TransformerOptions& options, std::string_view caller, std
   check(ascend && layers.front() >= 1 && layers.back() < options.decoder_layers,
         "{}: {}exits.layers is {}, needs ascending numbers from 1 to below {}decoder_layers, which is {}", caller,
         prefix, layers, prefix, options.decoder_layers);
+  check(!options.exits.can_halt() || !options.has_ssru(),
+        "{}: {}exits.threshold is {}, needs 1 with {}decoder_mixer=ssru", caller, prefix, options.exits.threshold,
+        prefix);
 }
 
 void check_vocabularies(const TransformerOptions& options, std::string_view caller) {

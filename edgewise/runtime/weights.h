@@ -52,8 +52,8 @@ using FloatsOf = typename ParameterTypes<T>::Floats;
 template <typename T>
 struct AttentionParameters {
   LinearOf<T> query_key_value;  // M to Q + 2 W, self-attention only
-  LinearOf<T> query;            // M to Q, cross-attention only
-  LinearOf<T> key_value;        // M to 2 W, cross-attention only
+  LinearOf<T> query;            // M to Q, cross-attention, and self-attention of layers before which rows may halt
+  LinearOf<T> key_value;        // M to 2 W, likewise
   LinearOf<T> output;           // Q to M
   FloatsOf<T> score_vector;     // [W], additive scores only
   NormOf<T> norm;
@@ -83,7 +83,8 @@ struct ConvolutionParameters {
   bool is_on() const { return !weight.empty(); }
 };
 
-/// The halting unit of a Universal Transformer: sigmoid(<weight, norm(state)> + bias) is a row's halting probability.
+/// The halting unit of a Universal Transformer or of an exit: sigmoid(<weight, norm(state)> + bias) is a row's halting
+/// probability.
 struct HaltingParameters {
   NormParameters norm;
   std::vector<float> weight;  // [M]
@@ -96,6 +97,7 @@ struct StackParameters {
   std::vector<LayerParameters<T>> layers;  // a single one in a Universal Transformer
   ConvolutionParameters convolution;       // Universal Transformer only
   HaltingParameters halting;               // empty unless the side is adaptive
+  std::vector<HaltingParameters> exits;    // decoder only; one for each exit
   NormOf<T> norm;                          // after the last layer
   std::vector<float> position_bias;        // [buckets, heads], t5's only
 };

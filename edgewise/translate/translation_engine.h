@@ -66,6 +66,10 @@ struct TranslatorOptions {
     field("decoder_layers", self.depth.layers,
           "first decoder layers, at whose end the model has an exit, to translate with; by default all layers",
           at_least(1).at_most(1000));
+    field("exit_threshold", self.depth.exit_threshold,
+          "threshold of halting at exits, for a model that has them; 1: no token halts; by default that of the model's "
+          "config",
+          range_of<ExitOptions>("threshold"));
     field("input_language", self.languages.input,
           "a multilingual model's name of the language of inputs, such as eng_Latn; empty: as in the model's config");
     field("output_language", self.languages.output,

@@ -74,6 +74,8 @@ const std::set<std::string> kFixed = {
     "model.t5_distance",
     "model.exits.layers",
     "model.exits.weights",
+    "model.exits.threshold",
+    "model.exits.fall",
     "model.universal.epsilon",
     "model.universal.halting_bias",
     "model.universal.ponder_weight",
@@ -145,8 +147,9 @@ struct TrainedModel {
 };
 
 // A bias of the keys adds the same number to the scores of all edges into a node, which the softmax takes away again.
+// The halting units of exits are trained alone.
 bool has_zero_gradient(const std::string& name, const TransformerOptions& options) {
-  return name.ends_with(".key.bias") && options.score == ScoreKind::kDot;
+  return (name.ends_with(".key.bias") && options.score == ScoreKind::kDot) || name.starts_with("exits.");
 }
 
 TrainedModel train_two_steps(const Experiment& experiment) {

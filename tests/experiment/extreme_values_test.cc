@@ -81,6 +81,9 @@ std::vector<std::string> context_of(const std::string& path) {
   };
   const auto found = contexts.find(path);
   if (found != contexts.end()) return found->second;
+  if (path.starts_with("model.exits.")) {
+    return {"model.decoder_layers=2", "model.exits.layers=[1]", "model.exits.threshold=0.5"};
+  }
   return path.starts_with("model.universal.") ? std::vector<std::string>{"model.kind=universal"}
                                               : std::vector<std::string>();
 }

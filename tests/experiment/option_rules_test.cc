@@ -65,6 +65,8 @@ TEST(OptionRules, NameTheOptionItsValueAndWhatItNeeds) {
   EXPECT_EQ(error_with({"model.exits.layers=[1]"}), "no error");
   EXPECT_EQ(error_with({"model.exits.weights=rising"}),
             "train: model.exits.weights is \"rising\", needs model.exits.layers");
+  EXPECT_EQ(error_with({"model.exits.layers=[1]", "model.exits.fall=2"}),
+            "train: model.exits.fall is 2.0, needs model.exits.threshold below 1");
   EXPECT_EQ(error_with({"model.max_positions=600"}),
             "train: model.max_positions is 600, needs model.positions=learned");
   EXPECT_EQ(error_with({"model.positions=learned"}), "no error");

@@ -170,6 +170,8 @@ const std::vector<OptionRow>& option_rows() {
       {"model.output_bias", "false", letters},
       {"model.exits.layers", "[1]", letters},
       {"model.exits.weights", "rising", letters + kExits},
+      {"model.exits.threshold", "0.0", letters + kExits, true},
+      {"model.exits.fall", "0", letters + kExits + Settings{"model.exits.threshold=0.5"}, true},
       {"model.universal.adaptive", "encoder", letters + kUniversal},
       {"model.universal.epsilon", "0.5", letters + kUniversal},
       {"model.universal.halting_bias", "-1.0", letters + kUniversal},

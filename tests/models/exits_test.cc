@@ -3,11 +3,14 @@
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "tests/models/agreement.h"
 #include "tests/models/models_with_exits.h"
+#include "tests/models/transformer_scorer.h"
 #include "tests/support/all_of.h"
 #include "tests/support/gradient_check.h"
 
@@ -92,6 +95,69 @@ TEST(DecoderWithExits, HasNearlyTheSameLossInBf16AsInFp32) {
     EXPECT_NE(bf16[i], fp32[i]);
     EXPECT_NEAR(bf16[i], fp32[i], 0x1p-8 * fp32[i]);
   }
+}
+
+/// Returns the log-probabilities of the next token after each token of an output, and the layers that computed it, step
+/// by step.
+StepResult step_through(const Transformer& model, const TokenPair& pair) {
+  TransformerScorer scorer(model);
+  const std::vector<std::int64_t> slots = {0};
+  const std::vector<std::vector<std::int64_t>> inputs = {pair.input};
+  scorer.encode(slots, inputs);
+  StepResult all;
+  for (std::size_t i = 0; i + 1 < pair.output.size(); ++i) {
+    const std::vector<NewNode> nodes = {{0, static_cast<NodeIndex>(i) - 1, pair.output[i]}};
+    StepResult step;
+    scorer.step({.nodes = nodes, .all = true}, step);
+    all.log_probabilities.insert(all.log_probabilities.end(), step.log_probabilities.begin(),
+                                 step.log_probabilities.end());
+    all.ponder_steps.push_back(step.ponder_steps.at(0));
+  }
+  return all;
+}
+
+TEST(DecoderThatHalts, ComputesABatchAsItComputesEachTokenAlone) {
+  PonderHistogram layers;
+  for (const TransformerOptions& options : all_kinds_that_halt()) {
+    const Transformer model = small_model(options);
+    Pass pass = Pass::inference();
+    const Batch batch = small_batch();
+    const ExitedStates found = model.decode_with_exits(batch, model.encode(batch, pass), pass);
+    const at::Tensor log_probabilities = model.log_probabilities(found.state_DM).to(at::kFloat);
+    std::int64_t row = 0;
+    for (const TokenPair& pair : small_pairs()) {
+      const StepResult expected = step_through(model, pair);
+      for (std::size_t i = 0; i < expected.ponder_steps.size(); ++i, ++row) {
+        ASSERT_EQ(found.layers[static_cast<std::size_t>(row)], expected.ponder_steps[i]);
+        ++layers[expected.ponder_steps[i]];
+        const auto* begin = expected.log_probabilities.data() + i * 11;
+        expect_close(log_probabilities[row], at::tensor(std::vector<float>(begin, begin + 11)), 1e-5);
+      }
+    }
+  }
+  EXPECT_EQ(layers.size(), 3U);  // 1, 3 and 4
+}
+
+TEST(DecoderThatHalts, HasTheStatesOfAShallowerModelIfAllTokensHaltAtTheFirstExit) {
+  TransformerOptions options = all_kinds_that_halt().front();
+  const Transformer model = small_model(options);
+  const Batch batch = small_batch();
+  Pass pass = Pass::inference();
+  for (const auto& [bias, depth] : {std::pair(1e3, 1), std::pair(-1e3, 4)}) {
+    for (const HaltingUnit& unit : model.exits()) unit.linear.bias.detach().fill_(bias);
+    const ExitedStates found = model.decode_with_exits(batch, model.encode(batch, pass), pass);
+    const Transformer shallow = truncate(model, depth);
+    expect_close(found.state_DM, shallow.decode(batch, shallow.encode(batch, pass), pass), kTolerance);
+    EXPECT_EQ(found.layers, std::vector<std::int64_t>(found.layers.size(), depth));
+  }
+}
+
+TEST(DecoderThatHalts, NeedsLessCertaintyTowardsTheEndOfAnOutput) {
+  const ExitOptions exits = {.layers = {1}, .threshold = 0.8, .fall = 4};
+  EXPECT_DOUBLE_EQ(exits.threshold_at(0, 10), 0.82);
+  EXPECT_DOUBLE_EQ(exits.threshold_at(5, 10), 0.72 + 0.1 * std::exp(-2.0));
+  EXPECT_GT(exits.threshold_at(5, 20), exits.threshold_at(5, 10));
+  EXPECT_DOUBLE_EQ((ExitOptions{.layers = {1}, .threshold = 0.8, .fall = 0}).threshold_at(7, 10), 0.82);
 }
 
 }  // namespace

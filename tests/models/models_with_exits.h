@@ -41,4 +41,16 @@ inline Transformer truncate(const Transformer& model, std::int64_t depth) {
   return shallow;
 }
 
+/// Returns those of all_kinds_with_exits() whose tokens can halt, with thresholds that fall and that do not.
+inline std::vector<TransformerOptions> all_kinds_that_halt() {
+  std::vector<TransformerOptions> kinds;
+  for (TransformerOptions& options : all_kinds_with_exits()) {
+    if (options.has_ssru()) continue;
+    options.exits.threshold = 0.5;
+    options.exits.fall = kinds.size() % 2 == 0 ? 0 : 4;
+    kinds.push_back(options);
+  }
+  return kinds;
+}
+
 }  // namespace edgewise

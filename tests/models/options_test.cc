@@ -93,6 +93,9 @@ TEST(TransformerOptions, AreRejectedByErrorsThatNameTheOptionAndItsRange) {
                     "is 2",
                     layers));
   }
+  EXPECT_EQ(
+      error_with([](auto& o) { o.exits = {.layers = {1}, .threshold = 0.5}, o.decoder_mixer = DecoderMixer::kSsru; }),
+      "Transformer: exits.threshold is 0.5, needs 1 with decoder_mixer=ssru");
   const auto relative = [](PositionKind kind) {
     return [kind](auto& o) { o.kind = ModelKind::kUniversal, o.positions = kind; };
   };

@@ -42,6 +42,20 @@ TEST(DecoderDepth, GivesTheBitsOfAModelWithAsManyLayersInEachPrecision) {
   }
 }
 
+TEST(DecoderDepth, CanHaveAnotherThresholdInAModelWithExits) {
+  const Transformer model = random_model(all_kinds_with_exits().front());
+  ModelFiles files = files_of(model);
+  set_decoder_depth(files, {.exit_threshold = 0.25}, "test");
+  EXPECT_EQ(files.experiment.model.exits.threshold, 0.25);
+  EXPECT_EQ(error_of([&] { set_decoder_depth(files, {.exit_threshold = 1.5}, "test"); }),
+            "test: exit_threshold is 1.5, needs a number from 0 to 1");
+  EXPECT_EQ(error_of([&] { set_decoder_depth(files, {.layers = 1, .exit_threshold = 0.5}, "test"); }),
+            "test: decoder_layers and exit_threshold are set, needs one of them");
+  files.experiment.model.exits = {};
+  EXPECT_EQ(error_of([&] { set_decoder_depth(files, {.exit_threshold = 0.5}, "test"); }),
+            "test: exit_threshold is 0.5, but m has no exits, needs a model with exits");
+}
+
 TEST(DecoderDepth, IsThatOfAnExit) {
   const Transformer model = random_model(all_kinds_with_exits().front());
   for (const std::int64_t layers : {2, 5}) {
