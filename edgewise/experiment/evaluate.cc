@@ -163,7 +163,7 @@ void measure_by_token(const TranslationModel& model, std::size_t num_batches,
     for (const std::size_t number : numbers) {
       throw_if_set(stop);
       Pass pass = Pass::inference();
-      row.write(model.model->loss(make(number), options, /*rdrop=*/0, pass), out);
+      row.write(model.loss(make(number), options, /*rdrop=*/0, pass), out);
       out += row.size();
     }
     return rows;

@@ -25,6 +25,9 @@ struct TranslationModel {
   /// Returns the config's label smoothing, and the padding token of the output vocabulary as the ignored label; none if
   /// it is also the end token, as in imported vocabularies without a padding token.
   LossOptions loss_options() const;
+
+  /// Returns the loss of the part that the config trains.
+  BatchLoss loss(const Batch& batch, const LossOptions& options, double rdrop, Pass& pass) const;
 };
 
 /// Reads a model directory, or the best model of a run directory, after checking every file's size and SHA-256.

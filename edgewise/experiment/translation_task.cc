@@ -21,7 +21,7 @@ std::optional<TokenPair> encode_recorded_pair(const TranslationModel& model) {
 
 BatchLoss ModelTask::loss(const Batch& batch, Pass& pass) {
   const double rdrop = model_.experiment.train.rdrop;
-  return model_.model->loss(rdrop > 0 ? repeat_batch(batch) : batch, model_.loss_options(), rdrop, pass);
+  return model_.loss(rdrop > 0 ? repeat_batch(batch) : batch, model_.loss_options(), rdrop, pass);
 }
 
 void ModelTask::clear_constant_gradients() {

@@ -100,7 +100,8 @@ at::Tensor Decoder::operator()(const LayerRelations& decoder_decoder, const Rela
 }
 
 std::vector<at::Tensor> Decoder::states_at(std::span<const std::int64_t> depths, const DecoderEdges& edges,
-                                           const at::Tensor& x_DM, const at::Tensor& encoded_SM, Pass& pass) const {
+                                           const at::Tensor& x_DM, const at::Tensor& encoded_SM, Pass& pass,
+                                           std::vector<at::Tensor>* before_norm) const {
   const SelfPositions self_positions = positions.of_nodes(edges.node_positions, x_DM.options());
   NodeState state = layers.front().begin(x_DM, pass);
   std::vector<at::Tensor> states;
@@ -109,6 +110,7 @@ std::vector<at::Tensor> Decoder::states_at(std::span<const std::int64_t> depths,
     state = layers[i](self_edges, edges.encoder_decoder, state, encoded_SM, norm_after(*this, i), pass);
     if (depths[states.size()] != static_cast<std::int64_t>(i) + 1) continue;
     const bool is_last = i + 1 == layers.size();
+    if (before_norm != nullptr) before_norm->push_back(state.x_TM);
     states.push_back(is_last ? state.input_TM : norm(state.x_TM, pass.type_of(state.x_TM)));
   }
   return states;

@@ -114,9 +114,10 @@ struct Decoder : LayerStack<DecoderLayer> {
                         std::span<const std::int64_t> node_positions = {}) const;
 
   /// Returns the result of operator() for each decoder that has only the first layers of this one: as many as a number
-  /// in `depths` says, which ascend.
+  /// in `depths` says, which ascend. Appends the states before the final norm to `before_norm` unless it is null.
   std::vector<at::Tensor> states_at(std::span<const std::int64_t> depths, const DecoderEdges& edges,
-                                    const at::Tensor& x_DM, const at::Tensor& encoded_SM, Pass& pass) const;
+                                    const at::Tensor& x_DM, const at::Tensor& encoded_SM, Pass& pass,
+                                    std::vector<at::Tensor>* before_norm = nullptr) const;
 
   /// Computes "q", "k" and "v" from "x", or "gate" and "cell" of an SSRU. For kCross, apply kQuery to decoder nodes and
   /// kKeyValue to encoder nodes, whose states are not normalised again.

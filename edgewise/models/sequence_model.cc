@@ -55,6 +55,15 @@ class LayeredModel : public ModelAdapter<Model> {
   }
 };
 
+/// A Transformer whose exits have halting units.
+class ModelWithExits : public LayeredModel<Transformer> {
+ public:
+  using LayeredModel::LayeredModel;
+  BatchLoss halting_loss(const Batch& batch, const LossOptions& options) const override {
+    return model_.halting_loss(batch, options);
+  }
+};
+
 class UniversalModel : public ModelAdapter<UniversalTransformer> {
  public:
   using ModelAdapter::ModelAdapter;
@@ -69,12 +78,17 @@ class UniversalModel : public ModelAdapter<UniversalTransformer> {
 
 }  // namespace
 
+BatchLoss SequenceModel::halting_loss(const Batch& /*batch*/, const LossOptions& /*options*/) const {
+  fail("halting_loss: the model is a {} without exits, needs a decoder with exits", enum_name(options().kind));
+}
+
 std::shared_ptr<const SequenceModel> make_model(const TransformerOptions& options, std::uint64_t seed) {
   const std::int64_t numbers = count_parameters(check_options(options));
   require_memory(4.0 * static_cast<double>(numbers), fmt::format("make_model: a model with {} parameters", numbers),
                  "choose a smaller model");
   switch (options.kind) {
     case ModelKind::kTransformer:
+      if (options.exits.are_on()) return std::make_shared<ModelWithExits>(options, seed);
       return std::make_shared<LayeredModel<Transformer>>(options, seed);
     case ModelKind::kUniversal:
       return std::make_shared<UniversalModel>(options, seed);

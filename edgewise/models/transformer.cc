@@ -2,9 +2,13 @@
 #include "edgewise/models/transformer.h"
 
 #include <ATen/TensorOperators.h>
+#include <ATen/core/Reduction.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/binary_cross_entropy_with_logits.h>
 #include <ATen/ops/index_select.h>
 #include <ATen/ops/log_softmax.h>
 #include <ATen/ops/ones.h>
+#include <ATen/ops/stack.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/where.h>
 
@@ -102,10 +106,12 @@ at::Tensor Transformer::decode(const Batch& batch, const at::Tensor& encoded_SM,
 }
 
 std::vector<at::Tensor> Transformer::decode_at(std::span<const std::int64_t> depths, const Batch& batch,
-                                               const at::Tensor& encoded_SM, Pass& pass) const {
+                                               const at::Tensor& encoded_SM, Pass& pass,
+                                               std::vector<at::Tensor>* before_norm) const {
   const LayerRelations relations = decoder_relations(batch);
   return decoder_.states_at(depths, {relations, batch.graph.relation(kEncoderDecoder), batch.output_positions},
-                            embed_output(batch.output_tokens, batch.output_positions, pass), encoded_SM, pass);
+                            embed_output(batch.output_tokens, batch.output_positions, pass), encoded_SM, pass,
+                            before_norm);
 }
 
 ExitedStates Transformer::decode_with_exits(const Batch& batch, const at::Tensor& encoded_SM, Pass& pass) const {
@@ -149,6 +155,41 @@ BatchLoss Transformer::loss(const Batch& batch, const LossOptions& options, doub
   const std::vector<std::int64_t> depths = options_.exits.layers_and(options_.decoder_layers);
   return vocabulary_.weighted_loss(decode_at(depths, batch, encode(batch, pass), pass),
                                    options_.exits.loss_weights(depths), batch.labels, rdrop, options);
+}
+
+BatchLoss Transformer::halting_loss(const Batch& batch, const LossOptions& options) const {
+  std::vector<at::Tensor> states;
+  std::vector<at::Tensor> best_tokens;
+  {
+    const at::NoGradGuard no_gradients;
+    Pass pass = Pass::inference();
+    const std::vector<std::int64_t> depths = options_.exits.layers_and(options_.decoder_layers);
+    for (const at::Tensor& state_DM : decode_at(depths, batch, encode(batch, pass), pass, &states)) {
+      best_tokens.push_back(vocabulary_.best_tokens(state_DM));
+    }
+  }
+  const at::Device device = states.front().device();
+  const at::Tensor is_counted_D = copy_to_device(at::tensor(batch.labels) != options.ignored, device);
+  at::Tensor are_right_D = is_counted_D;
+  BatchLoss all{.objective = {}, .counts = {.tokens = std::ssize(batch.labels)}};
+  for (std::size_t i = 0; i < exits_.size(); ++i) {
+    const at::Tensor halts_D = best_tokens[i] == best_tokens.back();
+    const at::Tensor logit_D = exits_[i].logits(states[i]);
+    const at::Tensor loss_D =
+        at::binary_cross_entropy_with_logits(logit_D, halts_D.to(logit_D.scalar_type()), {}, {}, at::Reduction::None);
+    const at::Tensor loss = loss_D.masked_fill(is_counted_D.logical_not(), 0).sum();
+    const at::Tensor is_right_D = (logit_D > 0) == halts_D;
+    const auto numbers = [&](const at::Tensor& objective, const at::Tensor& right_D) {
+      return at::stack({objective.detach().to(at::kDouble), (right_D & is_counted_D).sum().to(at::kDouble)});
+    };
+    all.exits.push_back(
+        {.objective = loss.detach(), .counts = all.counts, .loss_and_correct = numbers(loss, is_right_D)});
+    const at::Tensor share = loss / static_cast<double>(exits_.size());
+    all.objective = all.objective.defined() ? all.objective + share : share;
+    are_right_D = are_right_D & is_right_D;
+    all.loss_and_correct = numbers(all.objective, are_right_D);
+  }
+  return all;
 }
 
 void Transformer::update_graph(MessageGraph& graph, const at::Tensor& edges, const std::vector<NodeUpdate>& pre,

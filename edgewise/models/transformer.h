@@ -57,7 +57,8 @@ class Transformer {
   at::Tensor forward(const Batch& batch, Pass& pass) const;                               // logits [D, C]
   /// Returns the results of decode() for decoders with the first layers of this one alone: Decoder::states_at.
   std::vector<at::Tensor> decode_at(std::span<const std::int64_t> depths, const Batch& batch,
-                                    const at::Tensor& encoded_SM, Pass& pass) const;
+                                    const at::Tensor& encoded_SM, Pass& pass,
+                                    std::vector<at::Tensor>* before_norm = nullptr) const;
   /// Decodes with nodes that halt at exits (options/exit_options.h). Defines what the runtime computes: this function
   /// computes all layers for all nodes, and leaves the states of halted nodes as they are.
   ExitedStates decode_with_exits(const Batch& batch, const at::Tensor& encoded_SM, Pass& pass) const;
@@ -65,6 +66,12 @@ class Transformer {
   /// VocabularyLayers::weighted_loss of the states there and after the last layer. With `rdrop` above 0, `batch` holds
   /// its sentences twice.
   BatchLoss loss(const Batch& batch, const LossOptions& options, double rdrop, Pass& pass) const;
+  /// Returns the loss of the halting units of exits for frozen states, which have no gradients and no dropout: the mean
+  /// over exits of the binary cross-entropy, summed over tokens. The oracle's decision is to halt where the likeliest
+  /// token is that of the last layer (Schuster et al. 2022); each exit learns it for all tokens, whatever earlier exits
+  /// decide. A token is correct if all units are more likely than not to decide as the oracle does. Ignored labels have
+  /// no loss.
+  BatchLoss halting_loss(const Batch& batch, const LossOptions& options) const;
 
   // --- Message passing: the definition of the fused functions.
   /// Calls update_graph with the graph tutorial's attention: scaled dot products without dropout. Throws Error for a

@@ -3,6 +3,7 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/cat.h>
 #include <ATen/ops/tensor.h>
 
 #include <cmath>
@@ -52,6 +53,14 @@ BatchLoss VocabularyLayers::weighted_loss(const std::vector<at::Tensor>& states,
   }
   last.objective = objective;
   return last;
+}
+
+at::Tensor VocabularyLayers::best_tokens(const at::Tensor& state_DM) const {
+  constexpr std::int64_t kBlock = 512;
+  const at::NoGradGuard no_gradients;
+  std::vector<at::Tensor> tokens;
+  for (const at::Tensor& block : state_DM.split(kBlock)) tokens.push_back(output_projection(block).argmax(1));
+  return at::cat(tokens);
 }
 
 }  // namespace edgewise

@@ -33,6 +33,9 @@ struct VocabularyLayers {
   /// its objective is the sum of all objectives times their weights. The output projection is shared.
   BatchLoss weighted_loss(const std::vector<at::Tensor>& states, const std::vector<double>& weights,
                           const std::vector<std::int64_t>& labels, double rdrop, const LossOptions& options) const;
+
+  /// Returns the token with the highest logit for each state, without storing all logits: int64 [D]. Has no gradient.
+  at::Tensor best_tokens(const at::Tensor& state_DM) const;
 };
 
 }  // namespace edgewise

@@ -36,6 +36,14 @@ enum class GradientExchange { kFp32, kBf16 };
 
 inline constexpr auto enum_names(GradientExchange) { return names_in_order<GradientExchange>("fp32", "bf16"); }
 
+/// The parameters that training changes.
+enum class TrainedPart {
+  kModel,    // all
+  kHalting,  // the halting units of exits (options/exit_options.h)
+};
+
+inline constexpr auto enum_names(TrainedPart) { return names_in_order<TrainedPart>("model", "halting"); }
+
 /// Options of training. A step is one update of the parameters.
 struct TrainOptions {
   std::int64_t steps = 0;
@@ -59,6 +67,7 @@ struct TrainOptions {
   double clip_norm = 0.0;
   double smoothing = 0.1;
   double rdrop = 0.0;
+  TrainedPart part = TrainedPart::kModel;
   Precision precision = Precision::kFp32;
   std::string device = "cpu";  // device/choose_gpu.h
 
@@ -124,6 +133,9 @@ struct TrainOptions {
         "rdrop", self.rdrop,
         "R-Drop: weight of the divergence between two passes over each batch with different dropout; 0: a single pass",
         at_least(0).at_most(1000));
+    field("part", self.part,
+          "parameters that training changes: model (all), or halting (the halting units of exits alone, which learn "
+          "whether the likeliest token of an exit is that of the last layer)");
     field("precision", self.precision,
           "number format of linear layers and attention in training: fp32 or bf16; validation uses fp32");
     field("device", self.device,

@@ -201,6 +201,7 @@ const std::vector<OptionRow>& option_rows() {
       {"train.clip_norm", "0.001", letters},
       {"train.smoothing", "0.3", letters},
       {"train.rdrop", "2.0", letters},
+      {"train.part", "halting", letters + kExits},
       {"train.precision", "bf16", letters},
       {"train.device", "cuda:127", letters},
       {"train.log_every", "1", letters},

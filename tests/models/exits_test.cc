@@ -152,6 +152,40 @@ TEST(DecoderThatHalts, HasTheStatesOfAShallowerModelIfAllTokensHaltAtTheFirstExi
   }
 }
 
+TEST(HaltingUnits, LearnWhetherAnExitHasTheTokenOfTheLastLayer) {
+  for (const TransformerOptions& options : all_kinds_with_exits()) {
+    const Transformer model = small_model(options);
+    const Batch batch = small_batch();
+    Pass pass = Pass::inference();
+    constexpr std::int64_t kIgnored = 6;  // the label of two nodes
+    const auto best_tokens = [&](std::int64_t depth) { return truncate(model, depth).forward(batch, pass).argmax(1); };
+    std::vector<at::Tensor> states;
+    const std::vector<std::int64_t> depths = {1, 3, 4};
+    model.decode_at(depths, batch, model.encode(batch, pass), pass, &states);
+    const at::Tensor is_counted = at::tensor(batch.labels) != kIgnored;
+    at::Tensor expected = at::zeros({}, at::kDouble);
+    at::Tensor are_right = is_counted;
+    for (const std::size_t exit : {0, 1}) {
+      const at::Tensor target = best_tokens(depths[exit]) == best_tokens(4);
+      const at::Tensor probability = model.exits()[exit](states[exit].detach());
+      const at::Tensor loss = -at::where(target, probability, 1 - probability).log();
+      expected = expected + at::where(is_counted, loss, at::zeros_like(loss)).sum() / 2;
+      are_right = are_right & ((probability > 0.5) == target);
+    }
+
+    const BatchLoss found = model.halting_loss(batch, {.ignored = kIgnored});
+
+    expect_same(model, found.objective, expected);
+    EXPECT_NEAR(found.sums().loss, expected.item<double>(), kTolerance);
+    EXPECT_EQ(found.sums().correct, are_right.sum().item<std::int64_t>());
+    EXPECT_NEAR((found.exits.at(0).sums().loss + found.exits.at(1).sums().loss) / 2, found.sums().loss, kTolerance);
+    found.objective.backward();
+    for (const NamedTensor& parameter : parameters(model)) {
+      EXPECT_EQ(parameter.tensor.grad().defined(), parameter.name.starts_with("exits.")) << parameter.name;
+    }
+  }
+}
+
 TEST(DecoderThatHalts, NeedsLessCertaintyTowardsTheEndOfAnOutput) {
   const ExitOptions exits = {.layers = {1}, .threshold = 0.8, .fall = 4};
   EXPECT_DOUBLE_EQ(exits.threshold_at(0, 10), 0.82);
