@@ -72,6 +72,8 @@ class StreamsProgram : public ProgramTest {
   void make_models() const {
     run_well({"train", "tiny.toml", "--out", "run"});
     run_well({"train", "tiny.toml", "--out", "universal", "--set", "model.kind=universal"});
+    run_well(
+        {"train", "tiny.toml", "--out", "exits", "--set", "model.decoder_layers=2", "--set", "model.exits.layers=[1]"});
     write("language.toml", kTinyLanguageConfig);
     run_well({"train", "language.toml", "--out", "language"});
     run_well({"export", "run", "--format", "ctranslate2", "--out", "foreign"});
@@ -86,6 +88,7 @@ class StreamsProgram : public ProgramTest {
         {"average", {"run", "--out", "mean"}},
         {"quantise", {"run", "--out", "small", "--overwrite"}},
         {"shortlist", {"run", "in", "in", "--out", "listed", "--overwrite"}},
+        {"calibrate", {"exits", "in", "in", "--out", "calibrated", "--loss", "99", "--risk", "0.5", "--overwrite"}},
         {"export", {"run", "--format", "ctranslate2", "--out", "exported"}},
         {"import", {"foreign", "--out", "imported"}},
         {"compare", {"run", "-o", "page.html"}},
@@ -139,8 +142,8 @@ class StreamsProgram : public ProgramTest {
 
   /// Returns whether the command of a name writes its result to files.
   static bool writes_files(const std::string& name) {
-    static const std::set<std::string> writers = {"train",  "vocab",    "average",  "export",
-                                                  "import", "quantise", "shortlist"};
+    static const std::set<std::string> writers = {"train",  "vocab",    "average",   "export",
+                                                  "import", "quantise", "shortlist", "calibrate"};
     return writers.contains(name) || name.starts_with("picture ");
   }
 };
