@@ -39,6 +39,7 @@ int run_edgewise(int argc, char** argv) {
   add_average(program);
   add_quantise(program);
   add_shortlist(program);
+  add_calibrate(program);
   add_import(program);
   add_export(program);
   add_compare(program);

@@ -29,8 +29,8 @@ AddedLosses added_losses(const TrainOptions& train) {
 BatchLoss ModelTask::loss(const Batch& batch, Pass& pass) {
   const TrainOptions& train = model_.experiment.train;
   if (train.simcut > 0) pass.set_cut(train.cut);
-  return model_.model->loss(train.has_two_passes() ? repeat_batch(batch) : batch, model_.loss_options(),
-                            added_losses(train), pass);
+  return model_.loss(train.has_two_passes() ? repeat_batch(batch) : batch, model_.loss_options(), added_losses(train),
+                     pass);
 }
 
 void ModelTask::clear_constant_gradients() {

@@ -34,7 +34,12 @@ class SequenceModel {
   virtual BatchLoss loss(const Batch& batch, const LossOptions& options, const AddedLosses& added,
                          Pass& pass) const = 0;
 
-  /// Returns the ponder steps of each node of a batch. Throws Error for a model without adaptive computation.
+  /// Computes the loss of the halting units of exits: Transformer::halting_loss. Throws Error for a model without
+  /// exits.
+  virtual BatchLoss halting_loss(const Batch& batch, const LossOptions& options) const;
+
+  /// Returns the ponder steps of each node of a batch. Throws Error for a model without adaptive computation
+  /// and without exits at which nodes halt.
   virtual NodePonderSteps ponder_steps(const Batch& batch) const = 0;
 };
 

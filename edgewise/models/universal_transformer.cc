@@ -134,7 +134,7 @@ UniversalSide<Layer>::UniversalSide(const TransformerOptions& options, Neighbour
                                     RandomStream& random)
     : layer(options, random),
       convolution(make_convolution(options, window)),
-      halting(is_adaptive ? HaltingUnit(options, random) : HaltingUnit()),
+      halting(is_adaptive ? HaltingUnit(options, options.universal.halting_bias, random) : HaltingUnit()),
       norm(final_norm(options)) {}
 
 UniversalTransformer::UniversalTransformer(const TransformerOptions& options, std::uint64_t seed)

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "edgewise/kernels/loss/softmax_loss.h"
 #include "edgewise/ops/ponder_steps.h"
@@ -33,11 +34,14 @@ struct LossSums {
 
 /// The loss of one batch, which training differentiates, and its sums, which training reports.
 struct BatchLoss {
-  at::Tensor objective;  // scalar, summed over tokens, differentiable once: sums().loss plus the weighted ponder cost
-  LossSums counts;       // the sums, without loss and correct if `loss_and_correct` is defined
+  // Scalar, summed over tokens, differentiable once: sums().loss plus the weighted ponder cost. With exits
+  // (options/exit_options.h), the weighted mean of their losses and that of the last layer, which sums() has.
+  at::Tensor objective;
+  LossSums counts;                         // the sums, without loss and correct if `loss_and_correct` is defined
   at::Tensor loss_and_correct = {};        // fp64 [2], on the device that computes them
   PonderHistogram encoder_histogram = {};  // the nodes that `counts.encoder` counts
   PonderHistogram decoder_histogram = {};
+  std::vector<BatchLoss> exits = {};  // the losses at exits, in their order, whose objectives cannot be differentiated
 
   /// Returns all sums. Waits for the device that computes them.
   LossSums sums() const;

@@ -105,6 +105,8 @@ constexpr auto kTrainingRules = std::to_array<OptionRule<Experiment>>({
     {"model.mirror_positions", [](const Experiment& e) { return e.data.end_input; },
      "data.end_input=true, which stays at the end of a mirrored input"},
     {"model.relation", [](const Experiment& e) { return !e.model.has_ssru(); }, "model.decoder_mixer=attention"},
+    {"model.exits", [](const Experiment& e) { return e.model.exits.are_on(); }, "model.exits.layers"},
+    {"model.exits.fall", [](const Experiment& e) { return e.model.exits.can_halt(); }, "model.exits.threshold below 1"},
     {"model.universal", is_universal, "model.kind=universal"},
     {"model.share_layers", [](const Experiment& e) { return !is_universal(e); },
      "model.kind=transformer or language_model; universal has one layer on each side anyway"},
@@ -129,6 +131,10 @@ constexpr auto kTrainingRules = std::to_array<OptionRule<Experiment>>({
     {"train.guided_layer train.guided_head", [](const Experiment& e) { return e.train.guided_alignment > 0; },
      "train.guided_alignment above 0"},
     {"train.cut", [](const Experiment& e) { return e.train.simcut > 0; }, "train.simcut above 0"},
+    {"train.part", [](const Experiment& e) { return e.model.exits.are_on(); }, "model.exits.layers"},
+    {"train.rdrop train.weight_decay train.average",
+     [](const Experiment& e) { return e.train.part == TrainedPart::kModel; },
+     "train.part=model, because no other parameters may change"},
     {"train.validate_every train.best_by train.patience train.keep_best train.average", has_validation,
      kNeedsValidation},
     {"train.exchange", [](const Experiment& e) { return e.train.virtual_ranks > 1; }, "train.virtual_ranks above 1"},
@@ -261,11 +267,11 @@ void check_search(const Experiment& e, std::string_view caller) {
   check_effects(search, SearchOptions(), caller);
 }
 
-/// Returns whether an option decides the vocabulary or what the model computes.
+/// Returns whether an option decides the vocabulary or what the model computes in training and in translating.
 bool stays_when_resumed(std::string_view path) {
-  const bool acts_in_training_alone =
-      detail::is_named(path, "model.dropout") || path == "model.universal.ponder_weight";
-  return (path.starts_with("vocabulary.") || path.starts_with("model.")) && !acts_in_training_alone;
+  const bool acts_in_one_alone = detail::is_named(path, "model.dropout") || path == "model.universal.ponder_weight" ||
+                                 (path.starts_with("model.exits.") && path != "model.exits.layers");
+  return (path.starts_with("vocabulary.") || path.starts_with("model.")) && !acts_in_one_alone;
 }
 
 /// Does the same for a run that starts from a model. A resumed run may not change the sampling of segmentations,

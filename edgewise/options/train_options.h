@@ -36,6 +36,14 @@ enum class GradientExchange { kFp32, kBf16 };
 
 inline constexpr auto enum_names(GradientExchange) { return names_in_order<GradientExchange>("fp32", "bf16"); }
 
+/// The parameters that training changes.
+enum class TrainedPart {
+  kModel,    // all
+  kHalting,  // the halting units of exits (options/exit_options.h)
+};
+
+inline constexpr auto enum_names(TrainedPart) { return names_in_order<TrainedPart>("model", "halting"); }
+
 /// Options of training. A step is one update of the parameters.
 struct TrainOptions {
   std::int64_t steps = 0;
@@ -64,6 +72,7 @@ struct TrainOptions {
   double guided_alignment = 0.0;
   std::int64_t guided_layer = -1;
   std::int64_t guided_head = 0;
+  TrainedPart part = TrainedPart::kModel;
   Precision precision = Precision::kFp32;
   std::string device = "cpu";  // device/choose_gpu.h
 
@@ -150,6 +159,9 @@ struct TrainOptions {
           "guided alignment: number of the decoder layer, from 0; -1: the last layer", at_least(-1).at_most(1e6));
     field("guided_head", self.guided_head, "guided alignment: number of the head, from 0; -1: the mean of all heads",
           at_least(-1).at_most(1e6));
+    field("part", self.part,
+          "parameters that training changes: model (all), or halting (the halting units of exits alone, which learn "
+          "whether the likeliest token of an exit is that of the last layer)");
     field("precision", self.precision,
           "number format of linear layers and attention in training: fp32 or bf16; validation uses fp32");
     field("device", self.device,

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/options/transformer_options.h"
 
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <functional>
 #include <limits>
 
 #include "edgewise/base/error.h"
@@ -92,6 +96,20 @@ void check_decoder_mixer(const TransformerOptions& options, std::string_view cal
         caller, prefix, prefix);
 }
 
+void check_exits(const TransformerOptions& options, std::string_view caller, std::string_view prefix) {
+  const std::vector<std::int64_t>& layers = options.exits.layers;
+  if (layers.empty()) return;
+  check(options.kind == ModelKind::kTransformer, "{}: {}exits.layers is {}, needs {}kind=transformer", caller, prefix,
+        layers, prefix);
+  const bool ascend = std::ranges::adjacent_find(layers, std::greater_equal()) == layers.end();
+  check(ascend && layers.front() >= 1 && layers.back() < options.decoder_layers,
+        "{}: {}exits.layers is {}, needs ascending numbers from 1 to below {}decoder_layers, which is {}", caller,
+        prefix, layers, prefix, options.decoder_layers);
+  check(!options.exits.can_halt() || !options.has_ssru(),
+        "{}: {}exits.threshold is {}, needs 1 with {}decoder_mixer=ssru", caller, prefix, options.exits.threshold,
+        prefix);
+}
+
 void check_vocabularies(const TransformerOptions& options, std::string_view caller) {
   const auto check_size = [&](std::string_view name, std::int64_t value) {
     check(value >= 1 && value <= std::numeric_limits<std::int32_t>::max(),
@@ -142,6 +160,7 @@ void check_layer_options(const TransformerOptions& options, std::string_view cal
   check_relative_positions(options, caller, prefix);
   check_mirrored_positions(options, caller, prefix);
   check_decoder_mixer(options, caller, prefix);
+  check_exits(options, caller, prefix);
   check(options.kind != ModelKind::kUniversal || has_formula(options.positions),
         "{}: {}positions is {}, needs a formula with {}kind=universal, whose steps have position vectors too", caller,
         prefix, enum_name(options.positions), prefix);

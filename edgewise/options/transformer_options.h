@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "edgewise/base/config/fields.h"
+#include "edgewise/options/exit_options.h"
 #include "edgewise/options/layer_options.h"
 #include "edgewise/options/relation_patterns.h"
 #include "edgewise/options/rotary_options.h"
@@ -137,6 +138,7 @@ struct TransformerOptions : LayerOptions {
   BeginEmbedding begin_embedding = BeginEmbedding::kLearned;
   Tying tying = Tying::kAll;
   bool output_bias = true;
+  ExitOptions exits;
   UniversalOptions universal;
 
   // Sizes of the vocabularies and the token that begins outputs, which are not in a config file.
@@ -221,6 +223,7 @@ struct TransformerOptions : LayerOptions {
           "sharing of the embedding matrices: none, output (output embedding and output projection), or all (input "
           "embedding too, which a language model does not have)");
     field("output_bias", self.output_bias, "give the output projection a bias: a number for each token");
+    field("exits", self.exits, "exits of the decoder before its last layer");
     field("universal", self.universal, "adaptive computation time of a Universal Transformer");
   }
 };

@@ -2,7 +2,6 @@
 #include "edgewise/runtime/recurrent_layer.h"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <utility>
 
@@ -64,28 +63,17 @@ void HaltingRows::add_coordinate_embeddings(TokenEmbedding& embedding, float* st
   }
 }
 
-void HaltingRows::compute_probabilities(const float* states) {
-  const std::int64_t rows = std::ssize(active_);
-  float* normed = normed_buffer_.allocate(rows, options_.size);
-  std::copy_n(states, rows * options_.size, normed);
-  norm_and_round(rows, options_.size, normed, parameters_.norm, /*norms_values=*/false, Activations<float>{normed});
-  probabilities_.clear();
-  for (std::int64_t row = 0; row < rows; ++row) {
-    const float* state = normed + row * options_.size;
-    const float score = std::inner_product(state, state + options_.size, parameters_.weight.begin(), parameters_.bias);
-    probabilities_.push_back(1.0f / (1.0f + std::exp(-score)));
-  }
-}
-
 void HaltingRows::end_step(const float* states) {
   ++step_;
   continuing_.clear();
   halting_.clear();
-  if (is_adaptive()) compute_probabilities(states);
+  const std::vector<double> none;
+  const std::vector<double>& probabilities =
+      is_adaptive() ? probabilities_of_(parameters_, std::ssize(active_), options_.size, states) : none;
   std::vector<NodeIndex> still_active;
   for (std::size_t i = 0; i < active_.size(); ++i) {
     const auto row = static_cast<std::size_t>(active_[i]);
-    const double probability = is_adaptive() ? probabilities_[i] : 0.0;
+    const double probability = is_adaptive() ? probabilities[i] : 0.0;
     const double sum = probability_sums_[row] + probability;
     const bool halts = step_ == max_steps_ || sum >= 1.0 - options_.universal.epsilon;
     const float weight = halts ? remainders_[row] : static_cast<float>(probability);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "edgewise/graph/relation_view.h"
+#include "edgewise/runtime/halting_probabilities.h"
 #include "edgewise/runtime/kv_cache.h"
 #include "edgewise/runtime/packed_linear.h"
 #include "edgewise/runtime/sublayer_runner.h"
@@ -53,7 +54,6 @@ class HaltingRows {
 
  private:
   bool is_adaptive() const { return !parameters_.weight.empty(); }
-  void compute_probabilities(const float* states);
   void add_weighted_state(NodeIndex row, float weight, const float* state);
 
   const TransformerOptions& options_;
@@ -64,11 +64,11 @@ class HaltingRows {
   std::vector<NodeIndex> active_, continuing_, halting_;
   std::vector<std::int64_t> ponder_steps_;
   std::vector<double> probability_sums_;  // [rows]
-  std::vector<double> probabilities_;     // [A], of this step
   std::vector<float> remainders_;         // [rows], 1 minus the sum of probabilities, in float as in nn/halting.h
   std::vector<float> weighted_states_;    // [rows, M]
   std::vector<float> first_states_;       // [rows, M], with input injection
   FloatBuffer normed_buffer_;
+  HaltingProbabilities probabilities_of_;
 };
 
 /// The layer of a Universal Transformer's encoder or decoder, applied to rows step after step until each has halted.

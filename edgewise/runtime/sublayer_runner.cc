@@ -27,6 +27,15 @@ void SublayerRunner<T>::keep_rows(std::span<const NodeIndex> kept) {
 }
 
 template <typename T>
+void SublayerRunner<T>::reorder_rows(std::span<const NodeIndex> former) {
+  rows_ = std::ssize(former);
+  float* moved = normed_buffer_.allocate(rows_, options_.size);
+  float* to = moved;
+  for (const NodeIndex row : former) to = std::copy_n(state_ + row * options_.size, options_.size, to);
+  std::copy_n(moved, rows_ * options_.size, state_);
+}
+
+template <typename T>
 const NormParameters& SublayerRunner<T>::pre_norm(const NormParameters& norm) const {
   return options_.norm_placement == NormPlacement::kPre ? norm : kNoNorm;
 }

@@ -27,6 +27,14 @@ class SublayerRunner {
   /// Keeps only the states of the rows `kept`, which ascend. The input must then be set anew.
   void keep_rows(std::span<const NodeIndex> kept);
 
+  /// Replaces the state of each row i by that of row former[i], and computes all these rows. The input must then be set
+  /// anew.
+  void reorder_rows(std::span<const NodeIndex> former);
+
+  /// Computes only the first `rows` rows from now on, or more of those that begin() made. The states and the input of
+  /// the others stay.
+  void compute_first(std::int64_t rows) { rows_ = rows; }
+
   std::int64_t num_rows() const { return rows_; }
   float* state() { return state_; }  // [R, M]
   const Activations<T>& input() const { return input_; }

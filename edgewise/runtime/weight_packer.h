@@ -87,7 +87,7 @@ class WeightPacker {
         parameters.ssru = read_ssru(layer + "ssru");
         parameters.self_attention.norm = read_norm(layer + "ssru_norm");
       } else {
-        parameters.self_attention = read_self_attention(layer);
+        parameters.self_attention = read_self_attention(layer, has_separate_query(i));
       }
       if (has_encoder(options_.kind)) parameters.cross_attention = read_cross_attention(layer);
       parameters.feed_forward = read_feed_forward(layer);
@@ -95,6 +95,9 @@ class WeightPacker {
     if (options_.share_layers && !is_universal()) {
       weights.encoder.layers.repeat_first(options_.num_encoder_layers());
       weights.decoder.layers.repeat_first(options_.decoder_layers);
+    }
+    for (std::size_t i = 0; i < options_.exits.layers.size(); ++i) {
+      weights.decoder.exits.push_back(read_halting("exits." + std::to_string(i)));
     }
     if (options_.positions == PositionKind::kT5) {
       const auto read_bias = [&](const char* name) {
@@ -206,9 +209,19 @@ class WeightPacker {
     }
   }
 
-  AttentionParameters<T> read_self_attention(const std::string& layer) {
+  // Returns whether a decoder layer computes keys and values of more rows than queries: those of rows that have halted.
+  bool has_separate_query(std::int64_t layer) const {
+    return options_.exits.can_halt() && layer >= options_.exits.layers.front();
+  }
+
+  AttentionParameters<T> read_self_attention(const std::string& layer, bool has_separate_query = false) {
     AttentionParameters<T> attention;
-    attention.query_key_value = read_projections(layer + "self_attention", {"query", "key", "value"});
+    if (has_separate_query) {
+      attention.query = read_projections(layer + "self_attention", {"query"});
+      attention.key_value = read_projections(layer + "self_attention", {"key", "value"});
+    } else {
+      attention.query_key_value = read_projections(layer + "self_attention", {"query", "key", "value"});
+    }
     read_common_attention_parameters(layer + "self_attention", attention);
     return attention;
   }

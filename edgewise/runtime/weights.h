@@ -53,8 +53,8 @@ using FloatsOf = typename ParameterTypes<T>::Floats;
 template <typename T>
 struct AttentionParameters {
   LinearOf<T> query_key_value;  // M to Q + 2 W, self-attention only
-  LinearOf<T> query;            // M to Q, cross-attention only
-  LinearOf<T> key_value;        // M to 2 W, cross-attention only
+  LinearOf<T> query;            // M to Q, cross-attention, and self-attention of layers before which rows may halt
+  LinearOf<T> key_value;        // M to 2 W, likewise
   LinearOf<T> output;           // Q to M
   FloatsOf<T> score_vector;     // [W], additive scores only
   NormOf<T> norm;
@@ -84,7 +84,8 @@ struct ConvolutionParameters {
   bool is_on() const { return !weight.empty(); }
 };
 
-/// The halting unit of a Universal Transformer: sigmoid(<weight, norm(state)> + bias) is a row's halting probability.
+/// The halting unit of a Universal Transformer or of an exit: sigmoid(<weight, norm(state)> + bias) is a row's halting
+/// probability.
 struct HaltingParameters {
   NormParameters norm;
   std::vector<float> weight;  // [M]
@@ -115,11 +116,12 @@ class LayerList {
 /// The layers of an encoder or a decoder.
 template <typename T>
 struct StackParameters {
-  LayerList<T> layers;                // a single one in a Universal Transformer
-  ConvolutionParameters convolution;  // Universal Transformer only
-  HaltingParameters halting;          // empty unless the side is adaptive
-  NormOf<T> norm;                     // after the last layer
-  std::vector<float> position_bias;   // [buckets, heads], t5's only
+  LayerList<T> layers;                   // a single one in a Universal Transformer
+  ConvolutionParameters convolution;     // Universal Transformer only
+  HaltingParameters halting;             // empty unless the side is adaptive
+  std::vector<HaltingParameters> exits;  // decoder only; one for each exit
+  NormOf<T> norm;                        // after the last layer
+  std::vector<float> position_bias;      // [buckets, heads], t5's only
 };
 
 /// A table of vectors of tokens or positions.

@@ -65,6 +65,7 @@ LoadedModels load_models(std::vector<ModelFiles> models, const TranslatorOptions
   SearchOptions search = models.front().experiment.search;
   for (ModelFiles& model : models) {
     if (!uses_shortlists(options, search)) model.shortlist.reset();
+    set_decoder_depth(model, options.depth, "Translator");
   }
   return {
       .codec = std::move(codec), .search = std::move(search), .make_scorer = make_ensemble(std::move(models), options)};

@@ -12,6 +12,7 @@
 #include "edgewise/base/stop_request.h"
 #include "edgewise/options/data_options.h"
 #include "edgewise/search/search.h"
+#include "edgewise/translate/decoder_depth.h"
 #include "edgewise/translate/model_files.h"
 #include "edgewise/translate/text_codec.h"
 
@@ -31,6 +32,7 @@ struct TranslatorOptions {
   std::string device = "cpu";                            // device/choose_gpu.h
   RuntimePrecision precision = RuntimePrecision::kFp32;  // number format of the model's matrix products
   ShortlistUse shortlist = ShortlistUse::kAuto;          // whether models use theirs
+  DecoderDepth depth = {};                               // the part of the decoder that translates
   std::optional<SearchOptions> search = {};              // all search options but the special tokens
   std::optional<std::int64_t> beam = {};                 // search.beam
   std::optional<std::int64_t> n_best = {};               // search.n_best
@@ -62,6 +64,13 @@ struct TranslatorOptions {
         "shortlist", self.shortlist,
         "lexical shortlist of a model that has one: auto, which computes only the output tokens that it selects for an "
         "input, or off");
+    field("decoder_layers", self.depth.layers,
+          "first decoder layers, at whose end the model has an exit, to translate with; by default all layers",
+          at_least(1).at_most(1000));
+    field("exit_threshold", self.depth.exit_threshold,
+          "threshold of halting at exits, for a model that has them; 1: no token halts; by default that of the model's "
+          "config",
+          range_of<ExitOptions>("threshold"));
     field("input_language", self.languages.input,
           "a multilingual model's name of the language of inputs, such as eng_Latn; empty: as in the model's config");
     field("output_language", self.languages.output,
@@ -98,7 +107,7 @@ struct LoadedModels {
   ScorerFactory make_scorer;
 };
 
-/// Packs models from read_models; several are an ensemble. Of the options, device, precision, shortlist, search,
+/// Packs models from read_models; several are an ensemble. Of the options, device, precision, shortlist, depth, search,
 /// attention_layer, attention_head and stop have an effect. Throws Error for an empty list, and StopException if
 /// options.stop is set meanwhile.
 LoadedModels load_models(std::vector<ModelFiles> models, const TranslatorOptions& options);

@@ -68,6 +68,8 @@ class Translator:
     device: where translating computes: cpu; cuda, the first GPU; cuda:N, the GPU number N; or auto, a GPU if one can be used
     precision: number format of matrix products
     shortlist: lexical shortlist of a model that has one: auto, which computes only the output tokens that it selects for an input, or off
+    decoder_layers: first decoder layers, at whose end the model has an exit, to translate with; by default all layers
+    exit_threshold: threshold of halting at exits, for a model that has them; 1: no token halts; by default that of the model's config
     input_language: a multilingual model's name of the language of inputs, such as eng_Latn; empty: as in the model's config
     output_language: a multilingual model's name of the language of outputs, such as fra_Latn; empty: as in the model's config
     max_input: most tokens of an input; 0: no limit but that of a model with learned positions; by default the limit of training
@@ -114,6 +116,8 @@ class Translator:
         device: str = ...,
         precision: Literal["fp32", "bf16", "int8"] = ...,
         shortlist: Literal["auto", "off"] = ...,
+        decoder_layers: int | None = ...,
+        exit_threshold: float | None = ...,
         input_language: str = ...,
         output_language: str = ...,
         max_input: int | None = ...,

@@ -72,6 +72,8 @@ class StreamsProgram : public ProgramTest {
   void make_models() const {
     run_well({"train", "tiny.toml", "--out", "run"});
     run_well({"train", "tiny.toml", "--out", "universal", "--set", "model.kind=universal"});
+    run_well(
+        {"train", "tiny.toml", "--out", "exits", "--set", "model.decoder_layers=2", "--set", "model.exits.layers=[1]"});
     write("language.toml", kTinyLanguageConfig);
     write("student.toml",
           "[batch]\ntokens = 60\n[model]\nencoder_layers = 1\ndecoder_layers = 1\nsize = 8\nheads = 2\n"
@@ -91,6 +93,7 @@ class StreamsProgram : public ProgramTest {
         {"average", {"run", "--out", "mean"}},
         {"quantise", {"run", "--out", "small", "--overwrite"}},
         {"shortlist", {"run", "in", "in", "--out", "listed", "--overwrite"}},
+        {"calibrate", {"exits", "in", "in", "--out", "calibrated", "--loss", "99", "--risk", "0.5", "--overwrite"}},
         {"export", {"run", "--format", "ctranslate2", "--out", "exported"}},
         {"import", {"foreign", "--out", "imported"}},
         {"compare", {"run", "-o", "page.html"}},
@@ -145,8 +148,8 @@ class StreamsProgram : public ProgramTest {
 
   /// Returns whether the command of a name writes its result to files.
   static bool writes_files(const std::string& name) {
-    static const std::set<std::string> writers = {"train",  "vocab",    "average",   "export",
-                                                  "import", "quantise", "shortlist", "distil"};
+    static const std::set<std::string> writers = {"train",    "vocab",     "average", "export",   "import",
+                                                  "quantise", "shortlist", "distil",  "calibrate"};
     return writers.contains(name) || name.starts_with("picture ");
   }
 };

@@ -193,6 +193,7 @@ TEST_F(LearnedModelTest, IntegersOf8BitsBecomeTheirValues) {
 TEST_F(LearnedModelTest, OptionsThatTheOtherSystemLacksAreRefusedByName) {
   const std::vector<Refusal> refusals = {
       {[](Experiment& e) { e.model.score = ScoreKind::kAdditive; }, "model.score is additive, needs dot"},
+      {[](Experiment& e) { e.model.exits.layers = {1}; }, "model.exits.layers is a list, needs []"},
       {[](Experiment& e) { e.model.clamp = 5; }, "model.clamp is 5, needs no limit"},
       {[](Experiment& e) { e.model.kind = ModelKind::kUniversal; }, "model.kind is universal, needs transformer"},
       {[](Experiment& e) { e.model.norm = NormKind::kStdNorm; }, "model.norm is std_norm, needs layer_norm"},

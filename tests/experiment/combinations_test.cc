@@ -68,6 +68,10 @@ const std::set<std::string> kFixed = {
     "model.rotary.trained_length",
     "model.t5_buckets",
     "model.t5_distance",
+    "model.exits.layers",
+    "model.exits.weights",
+    "model.exits.threshold",
+    "model.exits.fall",
     "model.universal.epsilon",
     "model.universal.halting_bias",
     "model.universal.ponder_weight",
@@ -139,8 +143,9 @@ struct TrainedModel {
 };
 
 // A bias of the keys adds the same number to the scores of all edges into a node, which the softmax takes away again.
+// The halting units of exits are trained alone.
 bool has_zero_gradient(const std::string& name, const TransformerOptions& options) {
-  return name.ends_with(".key.bias") && options.score == ScoreKind::kDot;
+  return (name.ends_with(".key.bias") && options.score == ScoreKind::kDot) || name.starts_with("exits.");
 }
 
 TrainedModel train_two_steps(const Experiment& experiment) {
@@ -232,6 +237,7 @@ void expect_to_work(const std::vector<std::string>& settings) {
 
 TEST(Combinations, OfDefaultsWithEachKindOfModelTrainSaveLoadAndTranslate) {
   expect_to_work({"model.kind=transformer"});
+  expect_to_work({"model.exits.layers=[1]", "model.exits.weights=rising"});
   expect_to_work({"model.kind=universal"});
 }
 

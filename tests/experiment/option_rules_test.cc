@@ -78,6 +78,14 @@ TEST(OptionRules, NameTheOptionItsValueAndWhatItNeeds) {
       "train: batch.positions is \"spread\", needs model.positions other than none, alibi and t5, for which only edges "
       "count");
   EXPECT_EQ(error_with({"model.positions=rotary", "batch.positions=spread"}), "no error");
+  EXPECT_EQ(error_with({"model.exits.layers=[1]"}), "no error");
+  EXPECT_EQ(error_with({"model.exits.weights=rising"}),
+            "train: model.exits.weights is \"rising\", needs model.exits.layers");
+  EXPECT_EQ(error_with({"model.exits.layers=[1]", "model.exits.fall=2"}),
+            "train: model.exits.fall is 2.0, needs model.exits.threshold below 1");
+  EXPECT_EQ(error_with({"train.part=halting"}), "train: train.part is \"halting\", needs model.exits.layers");
+  EXPECT_EQ(error_with({"model.exits.layers=[1]", "train.part=halting", "train.weight_decay=0.1"}),
+            "train: train.weight_decay is 0.1, needs train.part=model, because no other parameters may change");
   EXPECT_EQ(error_with({"model.max_positions=600"}),
             "train: model.max_positions is 600, needs model.positions=learned");
   EXPECT_EQ(error_with({"model.share_layers=true"}), "no error");

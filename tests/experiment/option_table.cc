@@ -10,6 +10,7 @@ const Settings kModel = {
 };
 
 const Settings kRotary = {"model.positions=rotary"};
+const Settings kExits = {"model.exits.layers=[1]"};
 const Settings kUniversal = {"model.kind=universal", "model.encoder_layers=3", "model.decoder_layers=3"};
 const Settings kConstant = {"train.schedule=constant", "train.learning_rate=0.05"};
 const Settings kPlateau = {"train.schedule=plateau", "train.learning_rate=0.5", "train.validate_every=1",
@@ -172,6 +173,10 @@ const std::vector<OptionRow>& option_rows() {
       {"model.begin_embedding", "zero", letters},
       {"model.tying", "none", letters},
       {"model.output_bias", "false", letters},
+      {"model.exits.layers", "[1]", letters},
+      {"model.exits.weights", "rising", letters + kExits},
+      {"model.exits.threshold", "0.0", letters + kExits, true},
+      {"model.exits.fall", "0", letters + kExits + Settings{"model.exits.threshold=0.5"}, true},
       {"model.universal.adaptive", "encoder", letters + kUniversal},
       {"model.universal.epsilon", "0.5", letters + kUniversal},
       {"model.universal.halting_bias", "-1.0", letters + kUniversal},
@@ -207,6 +212,7 @@ const std::vector<OptionRow>& option_rows() {
       {"train.guided_alignment", "2.0", text + kGuided},
       {"train.guided_layer", "0", text + kGuided},
       {"train.guided_head", "1", text + kGuided},
+      {"train.part", "halting", letters + kExits},
       {"train.precision", "bf16", letters},
       {"train.device", "cuda:127", letters},
       {"train.log_every", "1", letters},

@@ -208,8 +208,10 @@ TEST(LanguageModel, RefusesABatchWithInputsAndAdaptiveComputation) {
 
   EXPECT_EQ(error_of([&] { model->loss(small_batch(), {}, /*added=*/{}, pass); }),
             "LanguageModel: batch has 8 input tokens, needs none");
-  EXPECT_EQ(error_of([&] { model->ponder_steps(make_batch(small_texts())); }),
-            "steps: the model is a language_model, whose nodes take all its layers, needs a universal one");
+  EXPECT_EQ(
+      error_of([&] { model->ponder_steps(make_batch(small_texts())); }),
+      "steps: the model is a language_model, whose nodes take all its layers, needs a universal one, or exits whose "
+      "threshold is below 1");
 }
 
 }  // namespace

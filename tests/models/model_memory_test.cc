@@ -44,8 +44,10 @@ void for_each_choice(const Visit& visit) {
             options.share_layers = false;
             if (options.kind == ModelKind::kTransformer) {
               options.decoder_mixer = DecoderMixer::kSsru;
+              options.exits.layers = {1};
               visit(options);
               options.decoder_mixer = DecoderMixer::kAttention;
+              options.exits.layers.clear();
             }
             if (options.kind == ModelKind::kUniversal || options.score == ScoreKind::kAdditive) continue;
             options.positions = PositionKind::kT5;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -93,6 +94,18 @@ TEST(TransformerOptions, AreRejectedByErrorsThatNameTheOptionAndItsRange) {
   EXPECT_EQ(
       error_with([](auto& o) { o.relation = {{"window 3"}}, o.decoder_mixer = DecoderMixer::kSsru; }),
       "Transformer: relation has patterns, needs causal with decoder_mixer=ssru, which reads only the token before");
+  EXPECT_EQ(error_with([](auto& o) { o.kind = ModelKind::kUniversal, o.exits.layers = {1}; }),
+            "Transformer: exits.layers is [1], needs kind=transformer");
+  for (const std::vector<std::int64_t>& layers : {std::vector<std::int64_t>{2}, {1, 1}}) {
+    EXPECT_EQ(
+        error_with([&](auto& o) { o.exits.layers = layers; }),
+        fmt::format("Transformer: exits.layers is {}, needs ascending numbers from 1 to below decoder_layers, which "
+                    "is 2",
+                    layers));
+  }
+  EXPECT_EQ(
+      error_with([](auto& o) { o.exits = {.layers = {1}, .threshold = 0.5}, o.decoder_mixer = DecoderMixer::kSsru; }),
+      "Transformer: exits.threshold is 0.5, needs 1 with decoder_mixer=ssru");
   const auto relative = [](PositionKind kind) {
     return [kind](auto& o) { o.kind = ModelKind::kUniversal, o.positions = kind; };
   };

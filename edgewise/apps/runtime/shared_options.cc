@@ -134,6 +134,12 @@ void add_translator_options(CLI::App& command, TranslatorSettings& settings) {
   add_device_option(command, options.device);
   add_choice(command, "--precision", options.precision,
              "the number format of matrix products: fp32 (default), bf16 or int8");
+  add_number(command, "--decoder-layers", &options.depth.layers,
+             "the number of first decoder layers to translate with, at whose end the model has an exit; default: all",
+             range_of<TranslatorOptions>("decoder_layers"));
+  add_number(command, "--exit-threshold", &options.depth.exit_threshold,
+             "the threshold of halting at exits; 1: no token halts; default: the model's config",
+             range_of<TranslatorOptions>("exit_threshold"));
   add_language(
       command, "--from", options.languages.input,
       "a multilingual model's name of the language of the inputs, such as eng_Latn; default: the model's config");

@@ -241,6 +241,10 @@ TEST(GpuModel, RefusesModelsForWhichThereAreNoKernels) {
   options.mirror_positions = true;
   EXPECT_EQ(refusal(options), "GpuModel: model.mirror_positions is true, needs false; translate on the CPU");
   options = options_for_gpus();
+  options.exits = {.layers = {1}, .threshold = 0.5};
+  EXPECT_EQ(refusal(options),
+            "GpuModel: model.exits.threshold is 0.5, needs 1; translate on the CPU, or set exit_threshold to 1");
+  options = options_for_gpus();
   options.key_value_heads = 1;
   EXPECT_EQ(refusal(options), "GpuModel: model.key_value_heads is 1, needs 0; translate on the CPU");
   options = options_for_gpus();
