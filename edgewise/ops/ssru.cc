@@ -142,6 +142,7 @@ at::Tensor ssru_plain(const Relation& path, const at::Tensor& forget_NM, const a
     if (!states.empty()) {
       const std::int64_t begin = std::ssize(order) - states.back().size(0);
       std::vector<std::int64_t> before;
+      before.reserve(nodes.size());
       for (const std::int64_t node : nodes) before.push_back(place[static_cast<std::size_t>(node - 1)] - begin);
       state = state + gate_NM.index_select(0, rows) * states.back().index_select(0, indices(before));
     }

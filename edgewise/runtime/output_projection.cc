@@ -180,11 +180,11 @@ void OutputProjection::reduce_selected_row(const ShortlistColumns<T>& shortlist,
   for (std::int64_t i = 0; i < sums.count; ++i) {
     sums.top_tokens[i] = tokens[static_cast<std::size_t>(sums.top_tokens[i])];
   }
-  const auto wanted = std::ranges::equal_range(request.wanted, row, {}, &Continuation::row);
-  for (const Continuation& continuation : wanted) {
-    const auto found = std::ranges::lower_bound(tokens, continuation.token);
-    const bool is_selected = found != tokens.end() && *found == continuation.token;
-    result.wanted[static_cast<std::size_t>(&continuation - request.wanted.data())] =
+  for (auto wanted = std::ranges::lower_bound(request.wanted, row, {}, &Continuation::row);
+       wanted != request.wanted.end() && wanted->row == row; ++wanted) {
+    const auto found = std::ranges::lower_bound(tokens, wanted->token);
+    const bool is_selected = found != tokens.end() && *found == wanted->token;
+    result.wanted[static_cast<std::size_t>(wanted - request.wanted.begin())] =
         is_selected ? logits[static_cast<std::size_t>(found - tokens.begin())] : -kInfinity;
   }
   if (!request.all) return;

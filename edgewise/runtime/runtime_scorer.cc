@@ -73,7 +73,8 @@ class RuntimeScorer : public Scorer {
 
   /// Returns the elements of a cell, which is float in each precision: it sums over all tokens, and takes no bandwidth.
   static std::int64_t cell_size(const TransformerOptions& options) {
-    return options.size * static_cast<std::int64_t>(sizeof(float) / sizeof(E));
+    const auto bytes = options.size * static_cast<std::int64_t>(sizeof(float));
+    return bytes / static_cast<std::int64_t>(sizeof(E));
   }
 
   bool has_cross_attention() const { return has_encoder(weights_.options.kind); }

@@ -45,7 +45,8 @@ void add_shortlist(CLI::App& program) {
   add_path(shortlist, "--alignment", command->files.alignment,
            "a file of links between the tokens of each pair, such as `edgewise score-pairs --alignments` prints; "
            "default: the pairs are aligned by Model 1");
-  const auto add = [&](const std::string& name, FieldValue value, const std::string& help, std::string_view field) {
+  const auto add = [&](const std::string& name, const FieldValue& value, const std::string& help,
+                       std::string_view field) {
     add_number(shortlist, name, value, help, range_of<LearnShortlistOptions>(field));
   };
   add("--first", &options.first, "the number of the vocabulary's first tokens that all outputs may have; default 100",

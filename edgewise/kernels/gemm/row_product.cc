@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
+#include <cstddef>
 #include <type_traits>
 
 #include "edgewise/base/error.h"
@@ -188,7 +188,7 @@ void RowProductWeights<T>::allocate_like(const RowProductWeights& other, std::in
   format_ = other.format_;
   scales_.assign(static_cast<std::size_t>(other.scales_.empty() ? 0 : columns), 0.0f);
   const std::size_t bytes = count_panel_bytes<T>(format_, depth_, columns);
-  std::memset(panels_.reserve_bytes(bytes), 0, bytes);
+  std::fill_n(static_cast<std::byte*>(panels_.reserve_bytes(bytes)), bytes, std::byte{0});
 }
 
 template <typename T>
