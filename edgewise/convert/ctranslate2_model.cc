@@ -110,11 +110,6 @@ class Ctranslate2Reader {
 
 constexpr std::string_view kWriteCtranslate2 = "serialize_ctranslate2";
 
-template <std::unsigned_integral Number>
-void append_number(std::string& file, Number number) {
-  for (std::size_t i = 0; i < sizeof(Number); ++i) file += static_cast<char>(number >> (8 * i) & 0xFF);
-}
-
 void append_string(std::string& file, std::string_view text) {
   check(!text.empty() && !has_control_character(text) && text.size() < std::numeric_limits<std::uint16_t>::max(),
         "{}: a name is {}, needs UTF-8 without control characters, 1 to 65534 bytes", kWriteCtranslate2, quote(text));

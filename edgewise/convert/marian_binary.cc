@@ -161,10 +161,6 @@ class MarianBinaryReader {
   std::vector<Array> arrays_;
 };
 
-void append_marian_number(std::string& file, std::uint64_t number, std::size_t bytes = 8) {
-  for (std::size_t i = 0; i < bytes; ++i) file += static_cast<char>(number >> (8 * i) & 0xFF);
-}
-
 /// An array as the file stores it.
 struct WrittenArray {
   std::string_view name;
@@ -223,23 +219,22 @@ std::string serialize_marian_binary(std::span<const TensorInfo> tensors, std::sp
     all.push_back({array.name, kMarianIntgemm8, &array.shape, intgemm_elements(array)});
   }
   std::string file;
-  append_marian_number(file, kMarianVersion);
-  append_marian_number(file, all.size());
+  append_number(file, kMarianVersion);
+  append_number(file, std::uint64_t{all.size()});
   for (WrittenArray& array : all) {
     const std::size_t size = array.elements.size();
     array.elements.resize((size + kMarianAlignment - 1) / kMarianAlignment * kMarianAlignment);
     for (const std::uint64_t number : {std::uint64_t{array.name.size() + 1}, array.type,
                                        std::uint64_t{array.shape->size()}, std::uint64_t{array.elements.size()}}) {
-      append_marian_number(file, number);
+      append_number(file, number);
     }
   }
   for (const WrittenArray& array : all) file.append(array.name).push_back('\0');
   for (const WrittenArray& array : all) {
-    for (const std::int64_t dimension : *array.shape)
-      append_marian_number(file, static_cast<std::uint64_t>(dimension), 4);
+    for (const std::int64_t dimension : *array.shape) append_number(file, static_cast<std::uint32_t>(dimension));
   }
   const std::uint64_t begin = (file.size() + 8) / kMarianAlignment * kMarianAlignment + kMarianAlignment;
-  append_marian_number(file, begin - file.size() - 8);
+  append_number(file, begin - file.size() - 8);
   file.resize(begin);
   for (const WrittenArray& array : all) file += array.elements;
   return file;

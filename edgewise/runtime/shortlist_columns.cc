@@ -32,10 +32,9 @@ template <typename T>
 void ShortlistColumns<T>::compute(std::span<const NewNode> nodes, const Activations<T>& states) {
   assign_places(nodes);
   num_rows_ = std::ssize(nodes);
-  std::size_t count = block_uses_.size();
-  while (count > 0 && block_uses_[count - 1] == 0) --count;
-  float* logits = logits_buffer_.allocate(num_rows_, static_cast<std::int64_t>(count) * kBlockColumns);
-  PackedLinear<T>::write_all(std::span(blocks_).first(count), num_rows_, states, logits);
+  const std::int64_t count = num_blocks();
+  float* logits = logits_buffer_.allocate(num_rows_, count * kBlockColumns);
+  PackedLinear<T>::write_all(std::span(blocks_).first(static_cast<std::size_t>(count)), num_rows_, states, logits);
   logits_ = logits;
 }
 
@@ -45,6 +44,13 @@ void ShortlistColumns<T>::copy_logits(std::int64_t row, std::int64_t slot, float
   for (const std::int32_t place : slots_[static_cast<std::size_t>(slot)].places) {
     *to++ = first[place / kBlockColumns * num_rows_ * kBlockColumns + place % kBlockColumns];
   }
+}
+
+template <typename T>
+std::int64_t ShortlistColumns<T>::num_blocks() const {
+  std::int64_t count = std::ssize(block_uses_);
+  while (count > 0 && block_uses_[static_cast<std::size_t>(count - 1)] == 0) --count;
+  return count;
 }
 
 template <typename T>
@@ -132,10 +138,8 @@ void ShortlistColumns<T>::add_block() {
 /// Assigns all places anew if fewer than half of the columns up to the last block in use are needed.
 template <typename T>
 void ShortlistColumns<T>::close_gaps() {
-  std::int64_t count = std::ssize(block_uses_);
-  while (count > 0 && block_uses_[static_cast<std::size_t>(count - 1)] == 0) --count;
   const std::int64_t needed = (num_used_ + kBlockColumns - 1) / kBlockColumns;
-  if (count <= 2 * needed) return;
+  if (num_blocks() <= 2 * needed) return;
   std::ranges::fill(place_of_, -1);
   places_.clear();
   free_.clear();

@@ -58,6 +58,7 @@ class ShortlistColumns {
   void use_place(std::int32_t place);
   std::int32_t free_place();
   void add_block();
+  std::int64_t num_blocks() const;  // up to the last one in use
   void close_gaps();
 
   const Weights<T>& weights_;

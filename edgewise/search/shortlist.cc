@@ -38,11 +38,6 @@ void check_offsets(const ShortlistTable& table, const std::string& where) {
   }
 }
 
-template <typename Number>
-void append_number(std::string& file, Number number) {
-  for (std::size_t i = 0; i < sizeof(Number); ++i) file += static_cast<char>(number >> (8 * i) & 0xFF);
-}
-
 }  // namespace
 
 std::uint64_t shortlist_checksum(std::string_view file) {

@@ -68,4 +68,10 @@ class ByteReader {
   std::size_t position_ = 0;
 };
 
+/// Appends a little-endian number, as ByteReader::take_number takes it.
+template <std::unsigned_integral Number>
+void append_number(std::string& file, Number number) {
+  for (std::size_t i = 0; i < sizeof(Number); ++i) file += static_cast<char>(number >> (8 * i) & 0xFF);
+}
+
 }  // namespace edgewise
