@@ -88,9 +88,13 @@ std::vector<std::string> context_of(const std::string& path) {
 /// did.
 bool is_explained(const std::string& error, const std::string& path) {
   static const std::map<std::string, std::string> effects = {
-      {"data.min_length", "too short a sentence"},      {"data.length_mean", "too long a sentence"},
-      {"data.length_deviation", "too long a sentence"}, {"vocabulary.min_count", "no token that occurs"},
-      {"vocabulary.placeholders", "set size to "},      {"model.size", "needs a divisor of model.size 1"},
+      {"data.min_length", "too short a sentence"},
+      {"data.length_mean", "too long a sentence"},
+      {"data.length_deviation", "too long a sentence"},
+      {"vocabulary.min_count", "no token that occurs"},
+      {"vocabulary.placeholders", "set size to "},
+      {"model.size", "needs a divisor of model.size 1"},
+      {"model.rotary.high_frequency", "needs less than the model.rotary.high_frequency"},
   };
   const std::string name = path.substr(path.rfind('.') + 1);
   const auto effect = effects.find(path);

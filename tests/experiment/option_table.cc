@@ -10,6 +10,8 @@ const Settings kModel = {
 };
 
 const Settings kRotary = {"model.positions=rotary"};
+// One frequency of the model turns 1.6 times in the trained length, so that the bounds of llama3 change it.
+const Settings kLlama3 = kRotary + Settings{"model.rotary.scaling=llama3", "model.rotary.trained_length=10"};
 const Settings kUniversal = {"model.kind=universal", "model.encoder_layers=3", "model.decoder_layers=3"};
 const Settings kConstant = {"train.schedule=constant", "train.learning_rate=0.05"};
 const Settings kPlateau = {"train.schedule=plateau", "train.learning_rate=0.5", "train.validate_every=1",
@@ -19,6 +21,7 @@ const Settings kManyValidations = kConstant + Settings{"train.validate_every=1",
 const Settings kDivergence = {"train.steps=40", "train.schedule=constant", "train.learning_rate=1000",
                               "train.weight_decay=0.9", "data.valid_size=0"};
 const Settings kSpikes = kConstant + Settings{"train.steps=110"};
+const Settings kSentences = {R"(data.train=["sentences.tsv"])"};
 const Settings kPieces = {"vocabulary.kind=sentencepiece", "vocabulary.size=24"};
 const Settings kLanguages = {"vocabulary.kind=mapped", "vocabulary.file=languages", "data.end_input=true",
                              "data.input_language=en", "data.output_language=en"};
@@ -86,8 +89,8 @@ const std::vector<OptionRow>& option_rows() {
       {"data.end_input", "true", letters},
       {"data.augment.upper_case", "0.9", text},
       {"data.augment.title_case", "0.9", text},
-      {"data.augment.no_stop", "1.0", text, true},
-      {"data.augment.typos", "1.0", text},
+      {"data.augment.no_stop", "1.0", text + kSentences, true},
+      {"data.augment.typos", "1.0", text + kSentences, true},
       {"data.input_language", "fr", text + kLanguages},
       {"data.output_language", "fr", text + kLanguages},
       {"data.train_size", "40", letters},
@@ -157,8 +160,8 @@ const std::vector<OptionRow>& option_rows() {
       {"model.rotary.base", "100.0", letters + kRotary},
       {"model.rotary.scaling", "linear", letters + kRotary},
       {"model.rotary.factor", "2.0", letters + kRotary + Settings{"model.rotary.scaling=linear"}},
-      {"model.rotary.low_frequency", "0.5", letters + kRotary + Settings{"model.rotary.scaling=llama3"}},
-      {"model.rotary.high_frequency", "2.0", letters + kRotary + Settings{"model.rotary.scaling=llama3"}},
+      {"model.rotary.low_frequency", "0.5", letters + kLlama3},
+      {"model.rotary.high_frequency", "2.0", letters + kLlama3},
       {"model.rotary.trained_length", "10", letters + kRotary + Settings{"model.rotary.scaling=llama3"}},
       {"model.t5_buckets", "8", letters + Settings{"model.positions=t5"}},
       {"model.t5_distance", "5", letters + Settings{"model.positions=t5", "model.t5_buckets=4"}},

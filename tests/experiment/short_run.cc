@@ -149,6 +149,8 @@ constexpr const char* kText =
     "--\nthere is no other ship on this shore, and no other wind\n";
 
 constexpr const char* kRareText = "c ß\tß c\na œ b\tb œ a\n";
+constexpr const char* kSentenceText =
+    "the ship waits.\tdas Schiff wartet.\nthe wind sails on.\tder Wind segelt weiter.\n";
 
 }  // namespace
 
@@ -156,6 +158,7 @@ ShortRuns::ShortRuns() : folder_(make_folder()) {
   std::string training = kTrainingText;
   for (int i = 0; i < 3; ++i) training += kTrainingText;
   write(folder_ / "train.tsv", training + kRareText);
+  write(folder_ / "sentences.tsv", kSentenceText);
   write(folder_ / "valid.tsv", "a b\tb a\nC d e\te d C\n");
   write(folder_ / "train.txt", kText);
   write(folder_ / "valid.txt", "the ship\n--\nsails to the other shore\n");
