@@ -263,6 +263,7 @@ def prepare_inputs(programs, folder):
     run("train", "tiny.toml", "--out", "half", "--set", "train.epochs=1")
     run("export", MODEL, "--format", "ctranslate2", "--out", "foreign")
     run("import", "foreign", "--out", "model")
+    run("train", "tiny.toml", "--out", "exits", "--set", "model.decoder_layers=2", "--set", "model.exits.layers=[1]")
     return "\n".join(pairs[:10]).encode() + b"\n"
 
 
@@ -289,6 +290,8 @@ def list_commands(programs, text, python):
         Command("quantise", edgewise, ["quantise", "model", "--out", "out"], "out/model.safetensors"),
         Command("shortlist", edgewise, ["shortlist", "model", "pairs.tsv", "pairs.tsv", "--out", "out"],
                 "out/shortlist.bin"),
+        Command("calibrate", edgewise, ["calibrate", "exits", "pairs.tsv", "pairs.tsv", "--out", "out", "--loss", "99",
+                                        "--risk", "0.5", *threads], "out/model.safetensors"),
         Command("inspect", edgewise, ["inspect", "model"]),
         Command("vocab", edgewise, ["vocab", "text.toml", "--out", "out"], "out/vocabulary.model"),
         Command("edgewise doctor", edgewise, ["doctor", *threads], is_result=re.compile(rb"12 of 12").search),

@@ -66,7 +66,7 @@ std::string unnamed_token(std::size_t number) { return fmt::format("<unnamed {}>
 
 std::string read_vocabulary_file(const std::filesystem::path& path, std::string_view caller) {
   constexpr std::uint64_t kMaxBytes = std::uint64_t{64} << 20;
-  return read_file(path, caller, kMaxBytes);
+  return read_packed_file(path, caller, kMaxBytes);
 }
 
 std::shared_ptr<const PieceCodec> read_piece_codec(const std::filesystem::path& path, std::string_view caller) {

@@ -3,6 +3,7 @@
 
 #include <ATen/ops/tensor.h>
 
+#include <array>
 #include <numeric>
 #include <type_traits>
 
@@ -94,13 +95,25 @@ NodeFunction Encoder::post_func(std::int64_t layer, Pass& pass) const {
 at::Tensor Decoder::operator()(const LayerRelations& decoder_decoder, const Relation& encoder_decoder,
                                const at::Tensor& x_DM, const at::Tensor& encoded_SM, Pass& pass,
                                std::span<const std::int64_t> node_positions) const {
-  const SelfPositions self_positions = positions.of_nodes(node_positions, x_DM.options());
+  const std::array all = {std::ssize(layers)};
+  return states_at(all, {decoder_decoder, encoder_decoder, node_positions}, x_DM, encoded_SM, pass).front();
+}
+
+std::vector<at::Tensor> Decoder::states_at(std::span<const std::int64_t> depths, const DecoderEdges& edges,
+                                           const at::Tensor& x_DM, const at::Tensor& encoded_SM, Pass& pass,
+                                           std::vector<at::Tensor>* before_norm) const {
+  const SelfPositions self_positions = positions.of_nodes(edges.node_positions, x_DM.options());
   NodeState state = layers.front().begin(x_DM, pass);
-  for (std::size_t i = 0; i < layers.size(); ++i) {
-    const SelfEdges self_edges(decoder_decoder.of_layer(i), self_positions);
-    state = layers[i](self_edges, encoder_decoder, state, encoded_SM, norm_after(*this, i), pass);
+  std::vector<at::Tensor> states;
+  for (std::size_t i = 0; i < layers.size() && states.size() < depths.size(); ++i) {
+    const SelfEdges self_edges(edges.decoder_decoder.of_layer(i), self_positions);
+    state = layers[i](self_edges, edges.encoder_decoder, state, encoded_SM, norm_after(*this, i), pass);
+    if (depths[states.size()] != static_cast<std::int64_t>(i) + 1) continue;
+    const bool is_last = i + 1 == layers.size();
+    if (before_norm != nullptr) before_norm->push_back(state.x_TM);
+    states.push_back(is_last ? state.input_TM : norm(state.x_TM, pass.type_of(state.x_TM)));
   }
-  return state.input_TM;
+  return states;
 }
 
 NodeFunction Decoder::pre_func(std::int64_t layer, AttentionFields fields, DecoderAttention which) const {

@@ -41,8 +41,8 @@ double attention_map_memory(const TransformerOptions& model, const BatchTokens& 
 
 /// Returns the floating-point operations of one forward and backward pass over a batch by a model with layers: 6 for
 /// each token and weight of a matrix that multiplies the token's state (of the vocabulary's matrices, only the output
-/// projection), and 12 for each edge, head and component of a head. Recomputation in backward, norms, softmax, dropout
-/// and the optimiser do not count.
+/// projection, once for each exit and for the last layer), and 12 for each edge, head and component of a head.
+/// Recomputation in backward, norms, softmax, dropout and the optimiser do not count.
 double training_flops(const TransformerOptions& options, const Batch& batch);
 
 /// A pattern of a side's self-attention, and its cost for a document.

@@ -24,8 +24,10 @@ namespace edgewise {
 /// argument that only drawings of attention would use.
 class AttentionRecorder {
  public:
-  /// Takes the relation and its attention weights, [E, H], before dropout.
-  using Callback = std::function<void(const Relation& relation, const at::Tensor& weight_EH)>;
+  /// Computes the attention weights before dropout: those of a head, [E, 1], or of all heads, [E, H], for -1.
+  using Weights = std::function<at::Tensor(std::int64_t head)>;
+
+  using Callback = std::function<void(const Relation& relation, const Weights& weights)>;
 
   explicit AttentionRecorder(Callback callback);
   AttentionRecorder(const AttentionRecorder&) = delete;
@@ -93,7 +95,8 @@ struct MultiHeadAttentionOptions {
   Bias bias = Bias::kZero;
   ScoreKind score = ScoreKind::kDot;
   std::optional<double> clamp = {};
-  double dropout = 0.0;  // rate for attention weights
+  bool log_scale = false;  // whether a dot product is multiplied by ln(edges into its destination)
+  double dropout = 0.0;    // rate for attention weights
 
   /// Sets input and output to `size`, heads to size / heads. Throws Error unless `heads` divides `size`.
   static MultiHeadAttentionOptions even(std::int64_t size, std::int64_t heads);
@@ -107,8 +110,10 @@ struct MultiHeadAttentionOptions {
 ///     out[d] = output(concatenation over heads of: sum over the edges (s, d) of weight[s, d] * value[s])
 ///
 /// where weight is the softmax of the scores of the edges into d. H / G heads share a head of keys and values (Ainslie
-/// et al. 2023): head h has number h / (H / G). operator() computes the whole layer. Its parts are
-/// `get`, then `average` or message passing (message_attention.h), then `get_o`; the names are the graph tutorial's.
+/// et al. 2023): head h has number h / (H / G). With log_scale, the weight of one edge among many does not fall with
+/// their number (Chiang and Cholak 2022, "Overcoming a theoretical limitation of self-attention"). operator() computes
+/// the whole layer. Its parts are `get`, then `average` or message passing (message_attention.h), then `get_o`; the
+/// names are the graph tutorial's.
 struct MultiHeadAttention {
   MultiHeadAttentionOptions options;
   Linear query;             // I to H · K
@@ -141,6 +146,10 @@ struct MultiHeadAttention {
   /// Returns the attention weights before dropout: [E, H].
   at::Tensor weights(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SGK,
                      const std::optional<Score>& bias = {}) const;
+
+  /// Returns the weights of a head alone, [E, 1]. Throws Error for a head that the layer does not have.
+  at::Tensor head_weights(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SGK,
+                          std::int64_t head) const;
 
   template <typename Self, typename Visitor>
   static void list_parts(Self& self, Visitor&& part) {

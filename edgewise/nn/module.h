@@ -63,6 +63,11 @@ class Pass {
     dropout = rate;
     key = next_key();
   }
+  /// Cuts tokens of batches that repeat_batch() returns: embeddings take a share `rate` of the second half's tokens for
+  /// kNoToken (ops/embed.h), as SimCut needs.
+  void set_cut(double rate) { cut_rate_ = rate; }
+  double cut_rate() const { return cut_rate_; }
+
   template <class Options>
   void set_dropout(double rate, Options& options) {
     set_dropout(rate, options.dropout, options.dropout_key);
@@ -74,6 +79,7 @@ class Pass {
  private:
   bool training_ = false;
   Precision precision_ = Precision::kFp32;
+  double cut_rate_ = 0.0;
   DropoutKey key_;
 };
 

@@ -26,7 +26,15 @@ class RowPositions {
 
   /// Turns the queries and keys of the rows; `projected` is the result of query_key_value. A key is turned once, before
   /// it is cached.
-  void rotate(float* projected) const;
+  void rotate(float* projected) const {
+    rotate(projected, std::ssize(positions_), heads_.group_size + 1, heads_.projected_width());
+  }
+
+  /// Turn the queries of the first `rows` rows alone, the result of query, or the keys of all rows, that of key_value.
+  void rotate_queries(std::int64_t rows, float* queries) const {
+    rotate(queries, rows, heads_.group_size, heads_.query_width());
+  }
+  void rotate_keys(float* keys) const { rotate(keys, std::ssize(positions_), 1, 2 * heads_.width()); }
 
   /// Makes node attention of the rows add numbers to scores. Source i of a row has position i unless p.source_positions
   /// says otherwise.
@@ -39,6 +47,7 @@ class RowPositions {
 
  private:
   void reserve_rotations(std::int64_t position);
+  void rotate(float* values, std::int64_t rows, std::int64_t parts, std::int64_t stride) const;
 
   const HeadLayout& heads_;
   std::span<const std::int64_t> positions_;

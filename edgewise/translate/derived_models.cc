@@ -75,6 +75,7 @@ TransformerOptions computing_options(TransformerOptions options) {
   const TransformerOptions defaults;
   options.dropout = defaults.dropout;
   options.universal.ponder_weight = defaults.universal.ponder_weight;
+  options.exits.weights = defaults.exits.weights;
   return options;
 }
 

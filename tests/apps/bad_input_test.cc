@@ -68,7 +68,7 @@ TEST_F(BadInput, RefusesAnImpossibleScheduleOrMetricBeforeItReadsTheCorpus) {
   expect_refused(train("text.toml", {"train.schedule=linear", "train.steps=5", "train.warmup=20"}),
                  "train: train.steps is 5, the linear schedule needs more than its train.warmup of 20");
   expect_refused(train("text.toml", {"train.best_by=sequences"}),
-                 "train: train.best_by is sequences, needs data.task=copy, reverse or sort");
+                 "train: train.best_by is sequences, needs data.task=copy, reverse, sort or addition");
   expect_refused(train("letters.toml", {"train.best_by=bleu"}), "train: train.best_by is bleu, needs data.task=text");
   EXPECT_FALSE(std::filesystem::exists(path("run")));
 }

@@ -187,7 +187,7 @@ TEST_P(CausalModelTest, HasTheLossOfEachTokenAndOfTheEnd) {
     Pass pass = Pass::inference();
 
     const LossSums sums =
-        model.model->loss(make_batch(std::vector<TokenPair>{{{}, tokens}}), options, /*rdrop=*/0, pass).sums();
+        model.model->loss(make_batch(std::vector<TokenPair>{{{}, tokens}}), options, /*added=*/{}, pass).sums();
 
     EXPECT_EQ(sums.tokens, rows);
     EXPECT_NEAR(sums.loss / static_cast<double>(rows), at::cross_entropy_loss(logits, labels).item<double>(),

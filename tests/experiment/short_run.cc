@@ -156,6 +156,10 @@ ShortRuns::ShortRuns() : folder_(make_folder()) {
   std::string training = kTrainingText;
   for (int i = 0; i < 3; ++i) training += kTrainingText;
   write(folder_ / "train.tsv", training + kRareText);
+  std::string links;
+  for (const char letter : training + kRareText) links += letter == '\n' ? "0-0\n" : "";
+  write(folder_ / "links", links);
+  write(folder_ / "other-links", std::string(links.size() / 4, '\n'));  // no pair has links
   write(folder_ / "valid.tsv", "a b\tb a\nC d e\te d C\n");
   write(folder_ / "train.txt", kText);
   write(folder_ / "valid.txt", "the ship\n--\nsails to the other shore\n");

@@ -39,10 +39,15 @@ void for_each_choice(const Visit& visit) {
             options.positions =
                 is_on && options.kind != ModelKind::kUniversal ? PositionKind::kLearned : PositionKind::kSinusoidal;
             visit(options);
+            options.share_layers = true;
+            visit(options);
+            options.share_layers = false;
             if (options.kind == ModelKind::kTransformer) {
               options.decoder_mixer = DecoderMixer::kSsru;
+              options.exits.layers = {1};
               visit(options);
               options.decoder_mixer = DecoderMixer::kAttention;
+              options.exits.layers.clear();
             }
             if (options.kind == ModelKind::kUniversal || options.score == ScoreKind::kAdditive) continue;
             options.positions = PositionKind::kT5;
@@ -74,6 +79,8 @@ TEST(ModelMemory, GrowsWithTheStateOfTheOptimiserAndTheBatch) {
   EXPECT_GT(batch, 4 * 2 * 100 * (2 * 6 * 8 + 2 * 12));
   train.precision = Precision::kBf16;
   train.rdrop = 1;
+  EXPECT_EQ(training_memory(model, train, {.input = 100, .output = 100}) - 4 * 9 * numbers, batch);
+  std::swap(train.rdrop, train.simcut);
   EXPECT_EQ(training_memory(model, train, {.input = 100, .output = 100}) - 4 * 9 * numbers, batch);
 }
 

@@ -45,6 +45,12 @@ class TransformerScorer : public Scorer {
   at::Tensor run_self_attention(std::size_t layer, const DecodingSlots::NewNodes& nodes, const at::Tensor& x,
                                 Pass& pass);
   at::Tensor run_ssru(std::size_t layer, const DecodingSlots::NewNodes& nodes, const at::Tensor& x, Pass& pass);
+  /// Writes the recorded weights of active nodes.
+  void record_attention(const DecodingSlots::NewNodes& nodes, const at::Tensor& weights_EH,
+                        std::vector<float>& attention) const;
+  /// Halts nodes at an exit after the first `layers` layers. Sets the elements of `last` that belong to these.
+  void halt(std::int64_t layers, const DecodingSlots::NewNodes& nodes, const at::Tensor& x,
+            std::vector<std::int64_t>& last);
   at::Tensor run_layer(std::size_t layer, const DecodingSlots::NewNodes& nodes, const at::Tensor& x, Pass& pass,
                        std::vector<float>* attention);
 
@@ -53,6 +59,7 @@ class TransformerScorer : public Scorer {
   DecodingSlots slots_{"TransformerScorer"};
   std::vector<LayerCache> layers_;
   std::vector<std::int64_t> positions_;  // of all nodes of the forest
+  at::Tensor is_active_;                 // bool, [new nodes, 1]: whether a node has halted at no exit
 };
 
 }  // namespace edgewise

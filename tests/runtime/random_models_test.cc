@@ -31,6 +31,7 @@ UniversalOptions arbitrary_universal_options() {
   options.transition = any_of<Transition>();
   options.halted_keys =
       options.transition == Transition::kSeparableConvolution ? HaltedKeys::kFrozen : any_of<HaltedKeys>();
+  options.input_injection = *rc::gen::arbitrary<bool>();
   options.filter_width = *rc::gen::inRange<std::int64_t>(1, 6);
   return options;
 }
@@ -68,6 +69,7 @@ TransformerOptions arbitrary_model_options(ModelKind kind) {
   options.kind = kind;
   options.encoder_layers = *rc::gen::inRange<std::int64_t>(1, 4);
   options.decoder_layers = *rc::gen::inRange<std::int64_t>(1, 4);
+  options.share_layers = *rc::gen::arbitrary<bool>();
   options.heads = *rc::gen::inRange<std::int64_t>(1, 7);
   options.size = options.heads * *rc::gen::inRange<std::int64_t>(1, 25);
   options.feed_forward = *rc::gen::inRange<std::int64_t>(1, 150);
@@ -85,9 +87,13 @@ TransformerOptions arbitrary_model_options(ModelKind kind) {
     options.key_value_heads = *rc::gen::suchThat(rc::gen::inRange<std::int64_t>(0, options.heads + 1),
                                                  [&](auto heads) { return heads == 0 || options.heads % heads == 0; });
   }
+  options.log_scale = options.score == ScoreKind::kDot && *rc::gen::arbitrary<bool>();
   if (*rc::gen::arbitrary<bool>()) options.clamp = 0.7;
   options.final_norm = *rc::gen::arbitrary<bool>();
   options.positions = arbitrary_positions(options);
+  options.mirror_positions = has_formula(options.positions) && options.size % 2 == 0 &&
+                             options.size >= 2 * smallest_position_size(options.positions) &&
+                             *rc::gen::arbitrary<bool>();
   options.max_positions = *rc::gen::inRange<std::int64_t>(17, 40);  // kInputs have at most 17 tokens
   options.rotary.base = *rc::gen::element(10.0, 10'000.0, 1e6);
   options.rotary.scaling = any_of<RotaryScaling>();
