@@ -87,7 +87,7 @@ class WeightPacker {
         parameters.ssru = read_ssru(layer + "ssru");
         parameters.self_attention.norm = read_norm(layer + "ssru_norm");
       } else {
-        parameters.self_attention = read_self_attention(layer, has_separate_query(i));
+        parameters.self_attention = read_self_attention(layer, options_.has_separate_queries(i));
       }
       if (has_encoder(options_.kind)) parameters.cross_attention = read_cross_attention(layer);
       parameters.feed_forward = read_feed_forward(layer);
@@ -209,14 +209,9 @@ class WeightPacker {
     }
   }
 
-  // Returns whether a decoder layer computes keys and values of more rows than queries: those of rows that have halted.
-  bool has_separate_query(std::int64_t layer) const {
-    return options_.exits.can_halt() && layer >= options_.exits.layers.front();
-  }
-
-  AttentionParameters<T> read_self_attention(const std::string& layer, bool has_separate_query = false) {
+  AttentionParameters<T> read_self_attention(const std::string& layer, bool has_separate_queries = false) {
     AttentionParameters<T> attention;
-    if (has_separate_query) {
+    if (has_separate_queries) {
       attention.query = read_projections(layer + "self_attention", {"query"});
       attention.key_value = read_projections(layer + "self_attention", {"key", "value"});
     } else {

@@ -53,7 +53,7 @@ using FloatsOf = typename ParameterTypes<T>::Floats;
 template <typename T>
 struct AttentionParameters {
   LinearOf<T> query_key_value;  // M to Q + 2 W, self-attention only
-  LinearOf<T> query;            // M to Q, cross-attention, and self-attention of layers before which rows may halt
+  LinearOf<T> query;            // M to Q, cross-attention, and self-attention with has_separate_queries()
   LinearOf<T> key_value;        // M to 2 W, likewise
   LinearOf<T> output;           // Q to M
   FloatsOf<T> score_vector;     // [W], additive scores only
