@@ -132,7 +132,7 @@ constexpr auto kTrainingRules = std::to_array<OptionRule<Experiment>>({
      "train.guided_alignment above 0"},
     {"train.cut", [](const Experiment& e) { return e.train.simcut > 0; }, "train.simcut above 0"},
     {"train.part", [](const Experiment& e) { return e.model.exits.are_on(); }, "model.exits.layers"},
-    {"train.rdrop train.weight_decay train.average",
+    {"train.rdrop train.simcut train.guided_alignment train.weight_decay train.average",
      [](const Experiment& e) { return e.train.part == TrainedPart::kModel; },
      "train.part=model, because no other parameters may change"},
     {"train.validate_every train.best_by train.patience train.keep_best train.average", has_validation,
@@ -268,17 +268,20 @@ void check_search(const Experiment& e, std::string_view caller) {
 }
 
 /// Returns whether an option decides the vocabulary or what the model computes in training and in translating.
-bool stays_when_resumed(std::string_view path) {
+bool decides_model(std::string_view path) {
   const bool acts_in_one_alone = detail::is_named(path, "model.dropout") || path == "model.universal.ponder_weight" ||
                                  (path.starts_with("model.exits.") && path != "model.exits.layers");
   return (path.starts_with("vocabulary.") || path.starts_with("model.")) && !acts_in_one_alone;
 }
 
-/// Does the same for a run that starts from a model. A resumed run may not change the sampling of segmentations,
-/// because its training pairs stay.
+/// Returns whether a resumed run may not change an option. The optimiser has momentum for the part that it trained.
+bool stays_when_resumed(std::string_view path) { return decides_model(path) || path == "train.part"; }
+
+/// Does the same for a run that starts from a model, whose optimiser is new. A resumed run may not change the sampling
+/// of segmentations, because its training pairs stay.
 bool stays_after_start(std::string_view path) {
   const bool is_sampling = path.starts_with("vocabulary.") && path.find("sampling") != std::string_view::npos;
-  return stays_when_resumed(path) && !is_sampling;
+  return decides_model(path) && !is_sampling;
 }
 
 /// An option with other values in two experiments.
@@ -317,8 +320,8 @@ void check_resumed(const Experiment& experiment, const Experiment& before, std::
   const std::optional<ChangedOption> option = find_change(experiment, before, stays_when_resumed);
   if (!option) return;
   fail(
-      "{}: {} is {}, needs {} as in {}, because a resumed run keeps its vocabulary and its model; set {}={}, or begin "
-      "another run",
+      "{}: {} is {}, needs {} as in {}, because a resumed run keeps its vocabulary, its model and the part that it "
+      "trains; set {}={}, or begin another run",
       caller, option->name, option->value, option->value_before, config, option->name, option->value_before);
 }
 

@@ -505,8 +505,8 @@ TEST_F(BadInput, RefusesToResumeWithAnotherVocabularyOrModel) {
     const std::string before = error.substr(error.find(", needs ") + 8);
     expect_refused({"train", "tiny.toml", "--out", "run", "--resume", "--set", "train.steps=4", "--set", setting},
                    "train: " + error +
-                       " as in run/last/config.toml, because a resumed run keeps its vocabulary and its "
-                       "model; set " +
+                       " as in run/last/config.toml, because a resumed run keeps its vocabulary, its model and the "
+                       "part that it trains; set " +
                        option + "=" + before + ", or begin another run");
     EXPECT_EQ(names_in(path("run")), files);
     EXPECT_EQ(read("run/last/config.toml"), config);

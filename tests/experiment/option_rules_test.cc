@@ -14,6 +14,18 @@ std::string error_with(const Settings& settings) {
   return error_of([&] { check_options(parse_experiment("", "test", letter_settings() + settings), "train"); });
 }
 
+TEST(OptionRules, LetANewRunButNoResumedOneTrainAnotherPartOfTheModel) {
+  const auto with = [](const Settings& more) {
+    return parse_experiment("", "test", letter_settings() + Settings{"model.exits.layers=[1]"} + more);
+  };
+  const Experiment before = with({});
+  const Experiment halting = with({"train.part=halting", "model.exits.threshold=0.5"});
+  EXPECT_EQ(error_of([&] { check_resumed(halting, before, "config.toml", "train"); }),
+            "train: train.part is \"halting\", needs \"model\" as in config.toml, because a resumed run keeps its "
+            "vocabulary, its model and the part that it trains; set train.part=\"model\", or begin another run");
+  EXPECT_EQ(error_of([&] { check_start(halting, before, "model", "train"); }), "no error");
+}
+
 TEST(OptionRules, NameTheOptionItsValueAndWhatItNeeds) {
   EXPECT_EQ(error_with({}), "no error");
   EXPECT_EQ(error_with({"model.universal.epsilon=0.05"}),
@@ -84,8 +96,14 @@ TEST(OptionRules, NameTheOptionItsValueAndWhatItNeeds) {
   EXPECT_EQ(error_with({"model.exits.layers=[1]", "model.exits.fall=2"}),
             "train: model.exits.fall is 2.0, needs model.exits.threshold below 1");
   EXPECT_EQ(error_with({"train.part=halting"}), "train: train.part is \"halting\", needs model.exits.layers");
-  EXPECT_EQ(error_with({"model.exits.layers=[1]", "train.part=halting", "train.weight_decay=0.1"}),
-            "train: train.weight_decay is 0.1, needs train.part=model, because no other parameters may change");
+  const Settings halting = {"model.exits.layers=[1]", "train.part=halting"};
+  for (const std::string option : {"train.rdrop", "train.simcut", "train.weight_decay", "train.average"}) {
+    EXPECT_EQ(error_with(halting + Settings{option + "=0.1"}),
+              "train: " + option + " is 0.1, needs train.part=model, because no other parameters may change");
+  }
+  const Settings guided = {R"(data.alignments=["links"])", "train.guided_alignment=1.0"};
+  EXPECT_EQ(error_of([&] { check_options(parse_experiment("", "test", text_settings() + halting + guided), "train"); }),
+            "train: train.guided_alignment is 1.0, needs train.part=model, because no other parameters may change");
   EXPECT_EQ(error_with({"model.max_positions=600"}),
             "train: model.max_positions is 600, needs model.positions=learned");
   EXPECT_EQ(error_with({"model.share_layers=true"}), "no error");
