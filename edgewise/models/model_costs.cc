@@ -118,6 +118,7 @@ double additive_memory(const TransformerOptions& model, const BatchTokens& batch
 }
 
 double activation_memory(const TransformerOptions& model, const TrainOptions& train, const BatchTokens& batch) {
+  if (train.part == TrainedPart::kHalting) return 0;  // the states have no gradients
   const Depths depths(model);
   const double numbers =
       depths.encoder * static_cast<double>(batch.input) * count_saved(model, 1) +

@@ -82,6 +82,8 @@ TEST(ModelMemory, GrowsWithTheStateOfTheOptimiserAndTheBatch) {
   EXPECT_EQ(training_memory(model, train, {.input = 100, .output = 100}) - 4 * 9 * numbers, batch);
   std::swap(train.rdrop, train.simcut);
   EXPECT_EQ(training_memory(model, train, {.input = 100, .output = 100}) - 4 * 9 * numbers, batch);
+  train.part = TrainedPart::kHalting;
+  EXPECT_EQ(training_memory(model, train, {.input = 100, .output = 100}), 4 * 9 * numbers);
 }
 
 TEST(ModelMemory, GrowsWithTheEdgesOfAdditiveAttention) {
