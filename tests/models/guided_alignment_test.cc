@@ -71,6 +71,7 @@ std::vector<std::pair<std::string, TransformerOptions>> guided_options() {
   all.emplace_back("tutorial", small_options(TransformerPreset::kTutorial));
   all.emplace_back("additive", small_options(TransformerPreset::kTutorial)).second.score = ScoreKind::kAdditive;
   all.emplace_back("clamped", small_options(TransformerPreset::kTutorial)).second.clamp = 0.5;
+  all.emplace_back("exits", small_options(TransformerPreset::kTutorial)).second.exits.layers = {1};
   return all;
 }
 
