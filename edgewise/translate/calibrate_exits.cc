@@ -2,6 +2,7 @@
 #include "edgewise/translate/calibrate_exits.h"
 
 #include <algorithm>
+#include <numeric>
 #include <span>
 
 #include "edgewise/base/config/config.h"
@@ -40,8 +41,10 @@ MeasuredTranslations translate_with_threshold(const std::filesystem::path& model
   for (std::size_t i = 0; i < translations.size(); ++i) {
     const TranslatedText& output = translations[i].outputs.front();
     measured.chrf.push_back(chrf(std::span(&output.text, 1), std::span(&references[i], 1)).score);
-    tokens += std::ssize(output.ponder_steps);
-    for (const std::int64_t count : output.ponder_steps) layers += count;
+    for (const std::int64_t count : output.ponder_steps) {
+      tokens += count > 0 ? 1 : 0;  // 0: a token that no step predicted
+      layers += count;
+    }
   }
   measured.layers = tokens == 0 ? 0.0 : static_cast<double>(layers) / static_cast<double>(tokens);
   return measured;
@@ -60,9 +63,8 @@ std::vector<std::string> read_utf8_lines(const std::string& path) {
 /// Returns the guarantee as comments of a config.
 std::string describe_guarantee(const CalibrateExitsOptions& options, std::size_t sentences, double threshold) {
   return fmt::format(
-      "# `edgewise calibrate` set model.exits.threshold to {} by Learn then Test on {} sentences: with a probability "
-      "of "
-      "at\n# least {}, the expected loss of a sentence is at most {} points of chrF compared with all layers.\n",
+      "# `edgewise calibrate` set model.exits.threshold to {} by Learn then Test on {} sentences: with a probability\n"
+      "# of at least {}, the expected loss of a sentence is at most {} points of chrF compared with all layers.\n",
       threshold, sentences, 1 - options.risk, options.loss);
 }
 
@@ -84,11 +86,13 @@ std::vector<TestedThreshold> test_exit_thresholds(const std::filesystem::path& m
   for (int step = kThresholdSteps - 1; step >= 0; --step) {
     const double threshold = static_cast<double>(step) / kThresholdSteps;
     const MeasuredTranslations with_exits = measure(threshold);
-    double sum = 0;
-    for (std::size_t i = 0; i < inputs.size(); ++i) sum += std::max(0.0, all_layers.chrf[i] - with_exits.chrf[i]);
-    const double loss = sum / static_cast<double>(inputs.size());
-    const double p_value = hoeffding_bentkus_p_value(loss / 100, options.loss / 100, std::ssize(inputs));
-    tested.push_back({.threshold = threshold, .loss = loss, .p_value = p_value, .layers = with_exits.layers});
+    std::vector<double> losses;  // shares of the whole scale
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      losses.push_back((all_layers.chrf[i] - with_exits.chrf[i]) / 100);
+    }
+    const double mean = std::accumulate(losses.begin(), losses.end(), 0.0) / static_cast<double>(losses.size());
+    const double p_value = betting_p_value(losses, options.loss / 100, options.risk);
+    tested.push_back({.threshold = threshold, .loss = 100 * mean, .p_value = p_value, .layers = with_exits.layers});
     if (p_value > options.risk) break;
   }
   return tested;
@@ -109,8 +113,7 @@ std::vector<TestedThreshold> calibrate_exits(const std::filesystem::path& model,
                                            [&](const TestedThreshold& test) { return test.p_value <= options.risk; });
   check(passed != tested.rend(),
         "{}: with the threshold {}, the mean loss of {} sentences is {:.3g} and its p-value {:.3g}, needs a p-value of "
-        "at "
-        "most {}; give more sentences, or a larger loss or risk",
+        "at most {}; give more sentences, or a larger loss or risk",
         kCalibrate, tested.front().threshold, inputs.size(), tested.front().loss, tested.front().p_value, options.risk);
   calibrated.experiment.model.exits.threshold = passed->threshold;
   calibrated.config = describe_guarantee(options, inputs.size(), passed->threshold) +

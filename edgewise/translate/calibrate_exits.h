@@ -12,7 +12,7 @@
 namespace edgewise {
 
 struct CalibrateExitsOptions {
-  double loss = 0.5;  // points of chrF
+  double loss = 1.0;  // points of chrF
   double risk = 0.05;
   TranslatorOptions translator = {};  // depth has no effect
 
@@ -33,10 +33,10 @@ struct TestedThreshold {
 
 /// Chooses the threshold of a model with exits by Learn then Test (Angelopoulos et al. 2021), as CALM does (Schuster et
 /// al. 2022): translates `inputs` with all layers, then with the thresholds 0.95, 0.9, … 0, until the hypothesis that
-/// the expected loss of a sentence is above options.loss cannot be rejected at the level options.risk. The loss of a
-/// sentence is by how much chrF falls, max(0, chrF with all layers - chrF with exits) for its reference; rises do not
-/// make up for it. Because the order of the thresholds is fixed, each is tested at the whole level. The guarantee holds
-/// for sentences of the distribution of these ones, which must not have been used in training.
+/// the expected loss of a sentence is above options.loss cannot be rejected at the level options.risk (risk_control.h).
+/// The loss of a sentence is by how much chrF for its reference falls: chrF with all layers - chrF with exits, which is
+/// negative if it rises. Because the order of the thresholds is fixed, each is tested at the whole level. The guarantee
+/// holds for sentences of the distribution of these ones, which must not have been used in training.
 ///
 /// Returns the thresholds that were tested; the last one was not rejected, unless it is 0.
 std::vector<TestedThreshold> test_exit_thresholds(const std::filesystem::path& model,

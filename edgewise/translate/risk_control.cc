@@ -3,35 +3,31 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
+
+#include "edgewise/base/error.h"
 
 namespace edgewise {
-namespace {
 
-double x_log_ratio(double x, double y) { return x == 0 ? 0.0 : x * std::log(x / y); }
-
-/// Returns P(Binomial(count, probability) <= most), summed from the smallest number on.
-double binomial_tail(std::int64_t most, std::int64_t count, double probability) {
-  const auto n = static_cast<double>(count);
-  double log_term = n * std::log1p(-probability);
+double betting_p_value(std::span<const double> losses, double limit, double level) {
+  const double largest_bet = 0.75 / (1 - limit);
+  const double variance_of_bet_one = 2 * std::log(1 / level) / static_cast<double>(losses.size());
+  double count = 0;
   double sum = 0;
-  for (std::int64_t k = 0; k <= std::min(most, count); ++k) {
-    sum += std::exp(log_term);
-    const auto next = static_cast<double>(k + 1);
-    log_term += std::log((n - static_cast<double>(k)) / next) + std::log(probability) - std::log1p(-probability);
+  double squares = 0.25;
+  double log_capital = 0;
+  double largest_log_capital = 0;
+  for (const double loss : losses) {
+    check(loss >= -1 && loss <= 1, "betting_p_value: losses has {}, needs numbers from -1 to 1", loss);
+    const double variance = squares / (count + 1);
+    const double bet = std::min(std::sqrt(variance_of_bet_one / variance), largest_bet);
+    log_capital += std::log1p(bet * (limit - loss));
+    largest_log_capital = std::max(largest_log_capital, log_capital);
+    count += 1;
+    sum += loss;
+    const double distance = loss - sum / (count + 1);
+    squares += distance * distance;
   }
-  return std::min(sum, 1.0);
-}
-
-}  // namespace
-
-double hoeffding_bentkus_p_value(double mean_loss, double limit, std::int64_t count) {
-  const auto n = static_cast<double>(count);
-  const double loss = std::min(mean_loss, limit);
-  const double hoeffding = std::exp(-n * (x_log_ratio(loss, limit) + x_log_ratio(1 - loss, 1 - limit)));
-  // A sum of losses that is a whole number may be rounded to slightly more.
-  const auto most = static_cast<std::int64_t>(std::ceil(n * mean_loss - 1e-9));
-  return std::min({hoeffding, std::numbers::e * binomial_tail(most, count, limit), 1.0});
+  return std::exp(-largest_log_capital);
 }
 
 }  // namespace edgewise

@@ -9,6 +9,7 @@
 #include "tests/models/models_with_exits.h"
 #include "tests/runtime/runtime_models.h"
 #include "tests/support/all_of.h"
+#include "tests/support/error_of.h"
 
 namespace edgewise {
 namespace {

@@ -58,7 +58,7 @@ void add_calibrate(CLI::App& program) {
   add_path(calibrate, "--out", command->destination, "the model directory to write")->required();
   add_overwrite_option(calibrate, command->overwrite);
   add_number(calibrate, "--loss", &options.loss,
-             "the largest expected loss of a sentence, in points of chrF; default 0.5",
+             "the largest expected loss of a sentence, in points of chrF; default 1",
              range_of<CalibrateExitsOptions>("loss"));
   add_number(calibrate, "--risk", &options.risk,
              "the largest probability that the expected loss is above --loss; default 0.05",
