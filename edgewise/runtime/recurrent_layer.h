@@ -67,7 +67,6 @@ class HaltingRows {
   std::vector<float> remainders_;         // [rows], 1 minus the sum of probabilities, in float as in nn/halting.h
   std::vector<float> weighted_states_;    // [rows, M]
   std::vector<float> first_states_;       // [rows, M], with input injection
-  FloatBuffer normed_buffer_;
   HaltingProbabilities probabilities_of_;
 };
 
