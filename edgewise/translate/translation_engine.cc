@@ -30,9 +30,11 @@ bool uses_shortlists(const TranslatorOptions& options, const SearchOptions& sear
   return options.shortlist == ShortlistUse::kAuto && options.search.value_or(search).kind != SearchKind::kScoring;
 }
 
-/// Returns the attention heads whose weights the scorers of a model return.
+/// Returns the attention heads whose weights the scorers of a model return. Of a decoder without the layer that the
+/// config names, it is the last layer.
 CrossHeads heads_of(const ModelFiles& model, const TranslatorOptions& options) {
-  const CrossHeads heads = options.search ? options.search->recorded_heads : model.experiment.search.recorded_heads;
+  CrossHeads heads = options.search ? options.search->recorded_heads : model.experiment.search.recorded_heads;
+  if (options.depth.layers && heads.layer >= *options.depth.layers) heads.layer = -1;
   return {options.attention_layer.value_or(heads.layer), options.attention_head.value_or(heads.head)};
 }
 

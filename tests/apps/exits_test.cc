@@ -61,6 +61,8 @@ TEST_F(ExitsProgram, TranslatesWithEachDepth) {
     EXPECT_EQ(translate({"--model", "run", "--decoder-layers", layers}).size(), 3U);
   }
   EXPECT_EQ(translate({"--model", "run", "--decoder-layers", "3"}), translate({"--model", "run"}));
+  EXPECT_EQ(translate({"--model", "run", "--decoder-layers", "1", "--set", "search.attention_layer=2"}),
+            translate({"--model", "run", "--decoder-layers", "1"}));
   expect_refused({"translate", "in", "--model", "run", "--decoder-layers", "4"},
                  "Translator: decoder_layers is 4, but run/best/model.safetensors needs one of [1, 2, 3]");
 }
