@@ -67,6 +67,21 @@ TEST_F(ExitsProgram, TranslatesWithEachDepth) {
                  "Translator: decoder_layers is 4, but run/best/model.safetensors needs one of [1, 2, 3]");
 }
 
+TEST_F(ExitsProgram, MeasuresDecodingWithADepthOrAThreshold) {
+  const Words decode = {"bench", "decode", "--input", "in", "--output-length", "3", "--min-seconds", "0"};
+  const auto with = [&](const Words& more) {
+    Words arguments = decode;
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return arguments;
+  };
+  run_well(with({"--model", "run", "--decoder-layers", "1"}));
+  run_well(with({"--model", "run", "--exit-threshold", "0.5"}));
+  expect_refused(with({"--model", "run", "--decoder-layers", "4"}),
+                 "bench decode: decoder_layers is 4, but run/best/model.safetensors needs one of [1, 2, 3]");
+  expect_refused(with({"--decoder-layers", "1"}),
+                 "edgewise bench decode: --decoder-layers requires --model; see edgewise bench decode --help");
+}
+
 TEST_F(ExitsProgram, CalibratesTrainedHaltingUnitsAndTranslatesWithThem) {
   train("halting", {"--from", "run", "--set", "train.part=halting"});
   const auto tested = nlohmann::json::parse(
