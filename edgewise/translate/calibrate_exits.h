@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "edgewise/base/files/manifest.h"
+#include "edgewise/base/config/fields.h"
+#include "edgewise/translate/model_paths.h"
 #include "edgewise/translate/translator.h"
 
 namespace edgewise {
