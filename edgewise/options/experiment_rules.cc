@@ -132,6 +132,8 @@ constexpr auto kTrainingRules = std::to_array<OptionRule<Experiment>>({
      "train.guided_alignment above 0"},
     {"train.cut", [](const Experiment& e) { return e.train.simcut > 0; }, "train.simcut above 0"},
     {"train.part", [](const Experiment& e) { return e.model.exits.are_on(); }, "model.exits.layers"},
+    {"train.part", [](const Experiment& e) { return !e.model.has_ssru(); },
+     "model.decoder_mixer=attention, with which tokens can halt"},
     {"train.rdrop train.simcut train.guided_alignment train.weight_decay train.average",
      [](const Experiment& e) { return e.train.part == TrainedPart::kModel; },
      "train.part=model, because no other parameters may change"},

@@ -101,6 +101,8 @@ TEST(OptionRules, NameTheOptionItsValueAndWhatItNeeds) {
     EXPECT_EQ(error_with(halting + Settings{option + "=0.1"}),
               "train: " + option + " is 0.1, needs train.part=model, because no other parameters may change");
   }
+  EXPECT_EQ(error_with(halting + Settings{"model.decoder_mixer=ssru"}),
+            "train: train.part is \"halting\", needs model.decoder_mixer=attention, with which tokens can halt");
   const Settings guided = {R"(data.alignments=["links"])", "train.guided_alignment=1.0"};
   EXPECT_EQ(error_of([&] { check_options(parse_experiment("", "test", text_settings() + halting + guided), "train"); }),
             "train: train.guided_alignment is 1.0, needs train.part=model, because no other parameters may change");
