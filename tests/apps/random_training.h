@@ -71,11 +71,14 @@ class RandomTraining {
   }
 
   std::string model() {
+    const std::string kind = pick({"transformer", "transformer", "universal"});
+    const std::string decoder = kind == "transformer" && number(0, 1) == 0
+                                    ? "decoder_layers = 3\nexits.layers = [1, 2]\n"
+                                    : "decoder_layers = 1\n";
     return fmt::format(
-        "[model]\nkind = \"{}\"\nencoder_layers = {}\ndecoder_layers = 1\nsize = {}\nheads = 2\nfeed_forward = 16\n"
+        "[model]\nkind = \"{}\"\nencoder_layers = {}\n{}size = {}\nheads = 2\nfeed_forward = 16\n"
         "dropout.residual = {}\ndropout.attention = {}\n",
-        pick({"transformer", "transformer", "universal"}), number(1, 2), pick({"16", "64"}), pick({"0.0", "0.2"}),
-        pick({"0.0", "0.2"}));
+        kind, number(1, 2), decoder, pick({"16", "64"}), pick({"0.0", "0.2"}), pick({"0.0", "0.2"}));
   }
 
   /// Returns a schedule with the options that have an effect on it.
