@@ -67,8 +67,7 @@ struct ExitOptions {
           "weights of the losses at exits: equal, or rising in proportion to the number of layers");
     field("threshold", self.threshold,
           "in translating, the token at position t of an output halts at an exit whose halting probability is at least "
-          "0.9 "
-          "threshold + 0.1 exp(-fall t / tokens of the input); 1: no token halts",
+          "0.9 threshold + 0.1 exp(-fall t / tokens of the input); 1: no token halts",
           at_least(0).at_most(1));
     field("fall", self.fall, "how fast the threshold of halting falls along an output; 0: it does not fall",
           at_least(0).at_most(1000));
