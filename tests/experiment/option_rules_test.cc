@@ -86,6 +86,8 @@ TEST(OptionRules, NameTheOptionItsValueAndWhatItNeeds) {
   EXPECT_EQ(error_with({"train.part=halting"}), "train: train.part is \"halting\", needs model.exits.layers");
   EXPECT_EQ(error_with({"model.exits.layers=[1]", "train.part=halting", "train.weight_decay=0.1"}),
             "train: train.weight_decay is 0.1, needs train.part=model, because no other parameters may change");
+  EXPECT_EQ(error_with({"model.exits.layers=[1]", "train.part=halting", "train.simcut=3"}),
+            "train: train.simcut is 3.0, needs train.part=model, because no other parameters may change");
   EXPECT_EQ(error_with({"model.max_positions=600"}),
             "train: model.max_positions is 600, needs model.positions=learned");
   EXPECT_EQ(error_with({"model.share_layers=true"}), "no error");
