@@ -14,10 +14,12 @@
 #include "edgewise/experiment/distil_pairs.h"
 #include "edgewise/experiment/distil_step.h"
 #include "edgewise/experiment/make_vocabularies.h"
-#include "edgewise/experiment/run_config.h"
 #include "edgewise/text/corpus/parallel_text.h"
 #include "edgewise/text/metrics/bleu.h"
 #include "edgewise/text/metrics/chrf.h"
+#include "edgewise/train/run_files.h"
+#include "edgewise/translate/model_files.h"
+#include "edgewise/translate/translator.h"
 
 namespace edgewise {
 namespace {
@@ -76,18 +78,33 @@ struct DistilPaths {
   fs::path run() const { return out / "4-student" / "run"; }
 };
 
+/// Throws Error for a directory with a model, to which nothing may be added.
+void check_destination(const fs::path& out) {
+  check(!model_directory(out, kDistil), "{}: {} holds a model, needs a directory for the steps; choose another --out",
+        kDistil, out.string());
+}
+
+/// Makes the head that learns the links the one whose weights give alignments, unless the config chooses one.
+void record_guided_head(Experiment& student) {
+  CrossHeads& heads = student.search.recorded_heads;
+  if (heads.layer != CrossHeads().layer || heads.head != CrossHeads().head) return;
+  heads = {.layer = student.train.guided_layer, .head = student.train.guided_head};
+}
+
 /// Reads the student's config, whose training pairs become those of the teachers.
 StudentConfig read_student(const DistilOptions& options, const fs::path& folder, const DistilPaths& paths) {
   StudentConfig student = {.path = folder / options.student, .experiment = {}};
-  student.experiment = path_exists(paths.run() / "last", kDistil) ? read_resumed_config(student.path, {}, paths.run())
-                                                                  : read_experiment(student.path);
+  student.experiment = read_experiment(student.path);
   DataOptions& data = student.experiment.data;
   check(data.train.empty() && data.weights.empty() && data.alignments.empty(),
         "{}: {} names training pairs, needs data.train, data.weights and data.alignments left out, because the student "
         "learns those of its teachers",
         kDistil, student.path.string());
   data.train = {fs::absolute(paths.inputs()).string(), fs::absolute(paths.outputs()).string()};
-  if (student.has_links()) data.alignments = {fs::absolute(paths.links()).string()};
+  if (student.has_links()) {
+    data.alignments = {fs::absolute(paths.links()).string()};
+    record_guided_head(student.experiment);
+  }
   check_options(student.experiment, kDistil);
   check(has_encoder(student.experiment.model.kind),
         "{}: {} has model.kind=language_model, needs a model that translates", kDistil, student.path.string());
@@ -136,6 +153,7 @@ class Distillation {
         overwrite_(overwrite) {}
 
   void run() {
+    const RunLock lock(paths_.out);  // two processes must not append to one file
     std::string hash = translate();
     hash = filter(hash);
     if (student_.has_links()) hash = align(hash);
@@ -286,6 +304,7 @@ class Distillation {
 void distil(const DistilOptions& options, const fs::path& folder, const fs::path& out, DistilObserver& observer,
             RunRequests& requests, Overwrite overwrite) {
   check_distil_options(options);
+  check_destination(out);
   Distillation(options, folder, out, observer, requests, overwrite).run();
 }
 

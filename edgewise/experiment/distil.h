@@ -136,8 +136,9 @@ class DistilObserver {
 ///
 /// A folder also has the hash of all that its step depends on, and a record when the step is done. A step that is done
 /// is skipped; translating and training go on where they were. `folder` is that of the config. Throws Error for options
-/// that do not fit before anything is written, and for a step that was made from other inputs, unless Overwrite::kYes
-/// replaces it; StopException after requests.stop, when all is saved.
+/// that do not fit and for an `out` with a model before anything is written, for a step that was made from other
+/// inputs, unless Overwrite::kYes replaces it, and while another process works in `out`; StopException after
+/// requests.stop, when all is saved.
 void distil(const DistilOptions& options, const std::filesystem::path& folder, const std::filesystem::path& out,
             DistilObserver& observer, RunRequests& requests, Overwrite overwrite = Overwrite::kNo);
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <fstream>
 #include <functional>
+#include <optional>
 #include <span>
 #include <sstream>
 #include <string>
@@ -18,6 +19,7 @@
 #include "edgewise/base/random.h"
 #include "edgewise/experiment/distil_pairs.h"
 #include "edgewise/text/metrics/chrf.h"
+#include "edgewise/train/run_files.h"
 #include "tests/support/error_of.h"
 #include "tests/train/run_folder.h"
 
@@ -154,7 +156,16 @@ TEST_F(DistilTest, MakesAStudentStepByStepAndSkipsWhatIsDone) {
   EXPECT_THAT(card, HasSubstr("2 test pairs of valid.tsv"));
   EXPECT_TRUE(fs::exists(out / "5-model" / "model" / "shortlist.bin"));
   EXPECT_FALSE(fs::exists(out / "5-model" / "listed"));
-  Translator(out / "5-model" / "model", {.precision = RuntimePrecision::kInt8}).translate("a b");
+  EXPECT_THAT(read(out / "5-model" / "model" / "config.toml"), HasSubstr("attention_head = 0"));
+  const auto attention = [&](std::optional<std::int64_t> head) {
+    TranslatorOptions translator = {.precision = RuntimePrecision::kInt8, .shortlist = ShortlistUse::kOff};
+    translator.alignment = true;
+    translator.attention_head = head;
+    const std::vector<TranslationRequest> requests = {{.input = "a b", .prefix = "b a"}};
+    return Translator(out / "5-model" / "model", translator).translate(requests).front().outputs.front().attention;
+  };
+  EXPECT_EQ(attention(std::nullopt), attention(0));
+  EXPECT_NE(attention(std::nullopt), attention(-1));
 
   const auto time = fs::last_write_time(out / "1-translations" / "translations.tsv");
   StepRecorder second;
@@ -223,6 +234,14 @@ TEST_F(DistilTest, RefusesAStepThatWasMadeFromOtherOptionsUnlessItMayBeReplaced)
   run(changed, "out", replaced, Overwrite::kYes);
   EXPECT_THAT(replaced.steps, ElementsAre(Pair("1-translations", true), Pair("2-pairs", false), Pair("3-links", false),
                                           Pair("4-student", false), Pair("5-model", false)));
+  write("student.toml",
+        "[data]\nvalid = [\"valid.tsv\"]\n[vocabulary]\nshared = true\n[batch]\ntokens = 60\n[model]\n"
+        "encoder_layers = 1\ndecoder_layers = 1\nsize = 16\nheads = 2\nfeed_forward = 16\n"
+        "[train]\nepochs = 0\nsteps = 2\nwarmup = 1\n");
+  StepRecorder another_student;
+  run(changed, "out", another_student, Overwrite::kYes);
+  EXPECT_THAT(read(folder() / "out" / "4-student" / "run" / "last" / "config.toml"),
+              HasSubstr("decoder_mixer = \"attention\""));
   write("inputs", inputs_ + "a\n");
   EXPECT_THAT(error(changed), HasSubstr("distil: out/1-translations was made from other files or options"));
   fs::create_directories(folder() / "other" / "1-translations");
@@ -265,16 +284,16 @@ TEST_F(DistilTest, ChoosesTheHypothesisThatIsMostSimilarToTheReference) {
 }
 
 TEST_F(DistilTest, LeavesOutPairsForEachReason) {
-  write(
-      "translations",
-      "a b\tA B\t-0.5\n\tA\t-1\na\t\t-1\na b c d e\tA B C D E\t-0.1\na\tA B C D\t-0.1\na b\tA B\t-0.5\na c\tA C\t-3\n");
+  write("translations",
+        "a b\tA B\t-0.5\n\tA\t-1\na\t\t-1\na b c d e\tA B C D E\t-0.1\na\tA B C D\t-0.1\na b\tA B\t-0.5\na c\tA C\t-3\n"
+        "c\tC\tnan\n");
   const DistilFilterOptions filter = {.max_ratio = 1.5, .max_words = 4, .min_log_probability = -2};
   StopRequest stop = false;
   const DistilledPairs pairs =
       filter_pairs(folder() / "translations", filter, folder() / "left", folder() / "right", stop);
 
   EXPECT_EQ(pairs.describe_skipped(),
-            "2 pairs with an empty side, 1 with too many words, 1 with sides of too different length, 1 with an "
+            "2 pairs with an empty side, 1 with too many words, 1 with sides of too different length, 2 with an "
             "unlikely output, 1 that came before");
   EXPECT_EQ(pairs.kept, 1);
   EXPECT_EQ(read(folder() / "left"), "a b\n");
@@ -306,6 +325,15 @@ TEST_F(DistilTest, NamesOptionsThatDoNotFitBeforeItWritesAnything) {
             "distil: student.toml names training pairs, needs data.train, data.weights and data.alignments left out, "
             "because the student learns those of its teachers");
   EXPECT_FALSE(fs::exists(folder() / "out"));
+}
+
+TEST_F(DistilTest, RefusesADirectoryWithAModelOrOneInWhichAnotherProcessWorks) {
+  EXPECT_EQ(error(options(), "teacher"),
+            "distil: teacher holds a model, needs a directory for the steps; choose another --out");
+  EXPECT_FALSE(fs::exists(folder() / "teacher" / "1-translations"));
+  const RunLock lock(folder() / "taken");
+  EXPECT_THAT(error(options(), "taken"), HasSubstr("another process trains in taken"));
+  EXPECT_FALSE(fs::exists(folder() / "taken" / "1-translations"));
 }
 
 TEST(DistilOptions, AreReadFromAConfig) {
