@@ -297,7 +297,7 @@ def list_commands(programs, text, python):
         Command("train --resume", edgewise, ["train", "tiny.toml", "--out", "half", "--resume", *threads],
                 "half/last/model.safetensors", copied=("half",)),
         Command("distil", edgewise, ["distil", "distil.toml", "--out", "out", *threads],
-                "out/5-model/model/model.safetensors"),
+                "out/6-model/model/model.safetensors"),
         Command("edgewise translate", edgewise, ["translate", "--model", MODEL, *threads], input=text),
         Command("edgewise-translate", programs / "edgewise-translate", ["--model", MODEL, *threads], input=text),
         Command("edgewise serve", edgewise, ["serve", *serve], is_result=is_translated),

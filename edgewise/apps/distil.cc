@@ -71,7 +71,7 @@ void run_distil(const DistilCommand& command) {
     print_output("stopped; all is saved. To go on, give the same command.\n");
     throw SignalExit(signals.end_signal() != 0 ? signals.end_signal() : SIGTERM);
   }
-  print_output("{}: the student\n", printable((command.destination / "5-model" / "model").string()));
+  print_output("{}: the student\n", printable((command.destination / "6-model" / "model").string()));
 }
 
 }  // namespace

@@ -37,6 +37,8 @@ void check_distil_options(const DistilOptions& options) {
         options.references.size(), options.inputs.size());
   check(is_by_chrf || options.references.empty(), "{}: references are {} files, needs search.best_by=chrf", kDistil,
         options.references.size());
+  check(options.tuning.steps == 0 || options.quantise,
+        "{}: tuning.steps is {}, needs quantise=true, for which the student is tuned", kDistil, options.tuning.steps);
 }
 
 /// Hashes what a step depends on.
@@ -75,7 +77,8 @@ struct DistilPaths {
   fs::path inputs() const { return out / "2-pairs" / "inputs"; }
   fs::path outputs() const { return out / "2-pairs" / "outputs"; }
   fs::path links() const { return out / "3-links" / "links"; }
-  fs::path run() const { return out / "4-student" / "run"; }
+  fs::path student() const { return out / "4-student" / "run"; }
+  fs::path tuned() const { return out / "5-tuned" / "run"; }
 };
 
 /// Throws Error for a directory with a model, to which nothing may be added.
@@ -109,6 +112,26 @@ StudentConfig read_student(const DistilOptions& options, const fs::path& folder,
   check(has_encoder(student.experiment.model.kind),
         "{}: {} has model.kind=language_model, needs a model that translates", kDistil, student.path.string());
   return student;
+}
+
+/// Returns the config of the run that tunes the student of another run.
+Experiment tuning_config(const StudentConfig& student, const DistilTuningOptions& tuning, const fs::path& run) {
+  const TrainOptions defaults;
+  Experiment tuned = student.experiment;
+  tuned.vocabulary.file = fs::absolute(run).lexically_normal().string();  // as train() names the model of `from`
+  TrainOptions& train = tuned.train;
+  train.quantise = ProductRounding::kInt8;
+  train.precision = Precision::kFp32;
+  train.epochs = 0;
+  train.steps = tuning.steps;
+  train.schedule = ScheduleKind::kConstant;
+  train.learning_rate = tuning.learning_rate;
+  train.warmup = tuning.steps / 10;
+  train.min_learning_rate = defaults.min_learning_rate;
+  train.factor = defaults.factor;
+  train.plateau_factor = defaults.plateau_factor;
+  train.plateau_patience = defaults.plateau_patience;
+  return tuned;
 }
 
 void write_text(const fs::path& path, std::string_view text) {
@@ -150,7 +173,9 @@ class Distillation {
         student_(read_student(options, folder, paths_)),
         observer_(observer),
         requests_(requests),
-        overwrite_(overwrite) {}
+        overwrite_(overwrite) {
+    if (is_tuned()) check_options(tuning_config(student_, options.tuning, paths_.student()), kDistil);
+  }
 
   void run() {
     const RunLock lock(paths_.out);  // two processes must not append to one file
@@ -158,6 +183,7 @@ class Distillation {
     hash = filter(hash);
     if (student_.has_links()) hash = align(hash);
     hash = train_student(hash);
+    if (is_tuned()) hash = tune(hash);
     finish_model(hash);
   }
 
@@ -213,28 +239,41 @@ class Distillation {
     if (const auto given = read_given_vocabularies(student_.experiment.vocabulary, student_.folder())) {
       hash.add(given->vocabularies.input->serialize()).add(given->vocabularies.output->serialize());
     }
-    return run_step("4-student", hash.finish(), [&](const StepFolder&) {
-      const std::unique_ptr<RunObserver> training = observer_.observe_training(student_.experiment);
-      const bool is_resumed = path_exists(paths_.run() / "last", kDistil);
-      const TrainResult result =
-          edgewise::train(student_.experiment, paths_.run(),
-                          {.data_folder = student_.folder(), .is_resumed = is_resumed}, *training, requests_);
-      if (result.outcome == Outcome::kInterrupted) throw StopException();
+    return run_step("4-student", hash.finish(),
+                    [&](const StepFolder&) { run_training(student_.experiment, paths_.student(), {}); });
+  }
+
+  bool is_tuned() const { return options_.tuning.steps > 0; }
+
+  std::string tune(const std::string& before) {
+    return run_step("5-tuned", StepHash().add(before).add(to_toml(options_.tuning)).finish(), [&](const StepFolder&) {
+      run_training(tuning_config(student_, options_.tuning, paths_.student()), paths_.tuned(), paths_.student());
     });
+  }
+
+  /// Begins a training, from the parameters of another run unless `from` is empty, or resumes it.
+  void run_training(const Experiment& experiment, const fs::path& run, const fs::path& from) {
+    const std::unique_ptr<RunObserver> training = observer_.observe_training(experiment);
+    const bool is_resumed = path_exists(run / "last", kDistil);
+    const TrainResult result = edgewise::train(
+        experiment, run,
+        {.data_folder = student_.folder(), .is_resumed = is_resumed, .from = is_resumed ? fs::path() : from}, *training,
+        requests_);
+    if (result.outcome == Outcome::kInterrupted) throw StopException();
   }
 
   void finish_model(const std::string& before) {
     StepHash hash;
     hash.add(before).add(to_toml(options_.shortlist)).add(options_.quantise ? "int8" : "fp32");
     hash.add_files(student_.experiment.data.test, student_.folder());
-    run_step("5-model", hash.finish(), [&](const StepFolder& step) {
+    run_step("6-model", hash.finish(), [&](const StepFolder& step) {
       make_model_directory(step);
       write_text(step / "card.md", model_card(step / "model"));
     });
   }
 
   void make_model_directory(const StepFolder& step) const {
-    fs::path source = paths_.run();
+    fs::path source = is_tuned() ? paths_.tuned() : paths_.student();
     const fs::path listed = options_.quantise ? step / "listed" : step / "model";
     if (options_.shortlist.learn) {
       learn_shortlist(source, {paths_.inputs().string(), paths_.outputs().string(), ""}, listed, options_.shortlist,
@@ -256,10 +295,10 @@ class Distillation {
         "# A student of {}\n\nMade by `edgewise distil`, edgewise {}.\n\n"
         "| | |\n|---|---|\n| teachers | {} |\n| pairs | {} |\n"
         "| layers | {} and {} of size {}, feed-forward {}, decoder mixer {} |\n"
-        "| matrices | {} |\n| shortlist | {} |\n| bytes of the parameters | {} |\n",
+        "| training for 8 bits | {} steps |\n| matrices | {} |\n| shortlist | {} |\n| bytes of the parameters | {} |\n",
         options_.teachers.front(), version(), fmt::join(options_.teachers, ", "),
         strip_line_feed(read_file(paths_.out / "2-pairs" / "report.txt", kDistil)), size.encoder_layers,
-        size.decoder_layers, size.size, size.feed_forward, enum_name(size.decoder_mixer),
+        size.decoder_layers, size.size, size.feed_forward, enum_name(size.decoder_mixer), options_.tuning.steps,
         options_.quantise ? "8 bits" : "fp32", options_.shortlist.learn ? "yes" : "no",
         fs::file_size(model / kParametersFile));
     const std::vector<std::string>& files = student_.experiment.data.test;
