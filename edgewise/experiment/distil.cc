@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <array>
 #include <utility>
 
 #include "edgewise/base/config/config.h"
+#include "edgewise/base/config/option_rules.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/files/files.h"
 #include "edgewise/base/sha256.h"
@@ -26,19 +28,26 @@ namespace {
 
 namespace fs = std::filesystem;
 
+bool chooses_by_chrf(const DistilOptions& options) { return options.search.best_by == HypothesisChoice::kChrf; }
+
+constexpr auto kDistilRules = std::to_array<OptionRule<DistilOptions>>({
+    {"references search.n_best", chooses_by_chrf, "search.best_by=chrf"},
+    {"tuning.steps", [](const DistilOptions& o) { return o.quantise; },
+     "quantise=true, for which the student is tuned"},
+    {"tuning.learning_rate", [](const DistilOptions& o) { return o.tuning.steps > 0; }, "tuning.steps above 0"},
+    {"shortlist.first shortlist.best shortlist.threshold shortlist.sentences shortlist.iterations",
+     [](const DistilOptions& o) { return o.shortlist.learn; }, "shortlist.learn=true"},
+});
+
 void check_distil_options(const DistilOptions& options) {
   check_ranges(options, kDistil);
   check(!options.teachers.empty(), "{}: teachers is empty, needs at least one model", kDistil);
   check(!options.inputs.empty(), "{}: inputs is empty, needs at least one file of sentences", kDistil);
   check(!options.student.empty(), "{}: student is empty, needs the config of the student's training", kDistil);
-  const bool is_by_chrf = options.search.best_by == HypothesisChoice::kChrf;
-  check(!is_by_chrf || options.references.size() == options.inputs.size(),
+  check_effects<DistilOptions>(options, DistilOptions(), kDistilRules, kDistil);
+  check(!chooses_by_chrf(options) || options.references.size() == options.inputs.size(),
         "{}: references are {} files, needs {}, one for each of inputs with search.best_by=chrf", kDistil,
         options.references.size(), options.inputs.size());
-  check(is_by_chrf || options.references.empty(), "{}: references are {} files, needs search.best_by=chrf", kDistil,
-        options.references.size());
-  check(options.tuning.steps == 0 || options.quantise,
-        "{}: tuning.steps is {}, needs quantise=true, for which the student is tuned", kDistil, options.tuning.steps);
 }
 
 /// Hashes what a step depends on.
@@ -108,6 +117,9 @@ StudentConfig read_student(const DistilOptions& options, const fs::path& folder,
     data.alignments = {fs::absolute(paths.links()).string()};
     record_guided_head(student.experiment);
   }
+  const std::int64_t iterations = options.alignment_iterations;
+  check(student.has_links() || iterations == DistilOptions().alignment_iterations,
+        "{}: alignment_iterations is {}, needs a student with train.guided_alignment above 0", kDistil, iterations);
   check_options(student.experiment, kDistil);
   check(has_encoder(student.experiment.model.kind),
         "{}: {} has model.kind=language_model, needs a model that translates", kDistil, student.path.string());

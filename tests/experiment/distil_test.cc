@@ -211,8 +211,9 @@ TEST_F(DistilTest, MakesNoLinksNoShortlistAndNo8BitsUnlessTheyAreWanted) {
       "heads = 2\nfeed_forward = 16\n[train]\nepochs = 0\nsteps = 2\nwarmup = 1\n");
   DistilOptions plain = options();
   plain.student = "plain.toml";
+  plain.shortlist = {};
+  plain.tuning = {};
   plain.shortlist.learn = plain.quantise = false;
-  plain.tuning.steps = 0;
   StepRecorder recorder;
   run(plain, "out", recorder);
 
@@ -357,11 +358,20 @@ TEST_F(DistilTest, NamesOptionsThatDoNotFitBeforeItWritesAnything) {
   EXPECT_EQ(error_with([](DistilOptions& o) { o.student.clear(); }),
             "distil: student is empty, needs the config of the student's training");
   EXPECT_EQ(error_with([](DistilOptions& o) { o.references = {"inputs"}; }),
-            "distil: references are 1 files, needs search.best_by=chrf");
+            "distil: references is [\"inputs\"], needs search.best_by=chrf");
+  EXPECT_EQ(error_with([](DistilOptions& o) { o.search.n_best = 4; }),
+            "distil: search.n_best is 4, needs search.best_by=chrf");
+  EXPECT_EQ(error_with([](DistilOptions& o) { o.tuning.steps = 0; }),
+            "distil: tuning.learning_rate is 0.001, needs tuning.steps above 0");
+  EXPECT_EQ(error_with([](DistilOptions& o) { o.shortlist.learn = false; }),
+            "distil: shortlist.first is 4, needs shortlist.learn=true");
   EXPECT_EQ(error_with([](DistilOptions& o) { o.search.best_by = HypothesisChoice::kChrf; }),
             "distil: references are 0 files, needs 1, one for each of inputs with search.best_by=chrf");
   EXPECT_EQ(error_with([](DistilOptions& o) { o.quantise = false; }),
             "distil: tuning.steps is 5, needs quantise=true, for which the student is tuned");
+  write("plain.toml", "[data]\nvalid = [\"valid.tsv\"]\n");
+  EXPECT_EQ(error_with([](DistilOptions& o) { o.student = "plain.toml", o.alignment_iterations = 7; }),
+            "distil: alignment_iterations is 7, needs a student with train.guided_alignment above 0");
   write("student.toml", "[data]\ntrain = [\"valid.tsv\"]\n");
   EXPECT_EQ(error(options()),
             "distil: student.toml names training pairs, needs data.train, data.weights and data.alignments left out, "
