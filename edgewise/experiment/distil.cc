@@ -190,8 +190,9 @@ class Distillation {
   }
 
   void run() {
-    const RunLock lock(paths_.out);  // two processes must not append to one file
-    std::string hash = translate();
+    const std::string translations = hash_translations();  // names missing files before anything is written
+    const RunLock lock(paths_.out);                        // two processes must not append to one file
+    std::string hash = translate(translations);
     hash = filter(hash);
     if (student_.has_links()) hash = align(hash);
     hash = train_student(hash);
@@ -213,14 +214,18 @@ class Distillation {
     return hash;
   }
 
-  std::string translate() {
+  std::string hash_translations() const {
     StepHash hash;
     for (const std::string& teacher : options_.teachers) {
       const fs::path path = path_exists(folder_ / teacher, kDistil) ? folder_ / teacher : fs::path(teacher);
       hash.add_file(find_model(path, kDistil) / kManifestName);
     }
     hash.add_files(options_.inputs, folder_).add_files(options_.references, folder_).add(to_toml(options_.search));
-    return run_step("1-translations", hash.finish(), [&](const StepFolder&) {
+    return hash.finish();
+  }
+
+  std::string translate(const std::string& hash) {
+    return run_step("1-translations", hash, [&](const StepFolder&) {
       translate_corpus(options_, folder_, paths_.translations(), observer_, requests_.stop);
     });
   }
