@@ -130,28 +130,13 @@ class DistilTest : public RunFolder {
 
  private:
   void train_teacher() const {
-    const std::vector<std::string> settings = {"data.task=copy",
-                                               "data.train_size=200",
-                                               "data.valid_size=0",
-                                               "data.test_size=0",
-                                               "data.symbols=4",
-                                               "data.length_mean=4",
-                                               "data.length_deviation=1",
-                                               "vocabulary.shared=true",
-                                               "batch.tokens=0",
-                                               "batch.sentences=20",
-                                               "model.encoder_layers=1",
-                                               "model.decoder_layers=1",
-                                               "model.size=16",
-                                               "model.heads=2",
-                                               "model.feed_forward=16",
-                                               "train.epochs=0",
-                                               "train.steps=60",
-                                               "train.schedule=constant",
-                                               "train.learning_rate=0.02",
-                                               "train.warmup=0",
-                                               "train.validate_every=0",
-                                               "search.beam=2"};
+    const std::vector<std::string> settings = {
+        "data.task=copy",         "data.train_size=200",     "data.valid_size=0",        "data.test_size=0",
+        "data.symbols=4",         "data.length_mean=4",      "data.length_deviation=1",  "vocabulary.shared=true",
+        "batch.tokens=0",         "batch.sentences=20",      "model.encoder_layers=1",   "model.decoder_layers=1",
+        "model.size=16",          "model.heads=2",           "model.feed_forward=16",    "train.epochs=0",
+        "train.steps=60",         "train.schedule=constant", "train.learning_rate=0.02", "train.warmup=0",
+        "train.validate_every=0", "search.beam=2",           "search.min_length=1"};
     RunObserver observer;
     RunRequests requests;
     train(parse_experiment("", "teacher", settings), folder() / "teacher", {}, observer, requests);

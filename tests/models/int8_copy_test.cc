@@ -16,7 +16,7 @@
 namespace edgewise {
 namespace {
 
-BatchLoss loss_of(const SequenceModel& model, bool has_int8) {
+BatchLoss loss_in_training(const SequenceModel& model, bool has_int8) {
   Pass pass = Pass::training(1);
   if (has_int8) pass.set_int8();
   return model.loss(small_batch(), {.smoothing = 0.1}, /*added=*/{}, pass);
@@ -38,7 +38,7 @@ std::vector<TransformerOptions> int8_options() {
 TEST(Int8Copy, HasTheLossAndTheGradientsOfAModelWithTheRoundedParameters) {
   for (const TransformerOptions& options : int8_options()) {
     const auto model = make_model(options, 3);
-    const BatchLoss found = loss_of(*model, /*has_int8=*/true);
+    const BatchLoss found = loss_in_training(*model, /*has_int8=*/true);
     found.objective.backward();
 
     Transformer rounded = int8_copy(Transformer(options, 3));
@@ -48,7 +48,7 @@ TEST(Int8Copy, HasTheLossAndTheGradientsOfAModelWithTheRoundedParameters) {
     expected.objective.backward();
 
     EXPECT_EQ(found.objective.item<float>(), expected.objective.item<float>());
-    EXPECT_NE(found.objective.item<float>(), loss_of(*model, false).objective.item<float>());
+    EXPECT_NE(found.objective.item<float>(), loss_in_training(*model, false).objective.item<float>());
     const std::vector<NamedTensor> expected_parameters = parameters(rounded);
     const std::vector<NamedTensor> found_parameters = model->parameters();
     ASSERT_EQ(found_parameters.size(), expected_parameters.size());
