@@ -14,6 +14,7 @@
 #include "edgewise/apps/runtime/standard_streams.h"
 #include "edgewise/apps/train_signals.h"
 #include "edgewise/base/config/config.h"
+#include "edgewise/base/utf8.h"
 
 namespace edgewise {
 namespace {
@@ -43,10 +44,17 @@ class DistilProgress : public DistilObserver {
     print_output("{} pairs to learn from{}{}\n", pairs.kept, skipped.empty() ? "" : "; left out: ", skipped);
   }
   std::unique_ptr<RunObserver> observe_training(const Experiment& student) override {
-    return std::make_unique<Progress>(student, signals_);
+    return std::make_unique<StudentProgress>(student, signals_);
   }
 
  private:
+  /// Keeps the signal handlers, which forget earlier signals when they are installed again.
+  class StudentProgress : public Progress {
+   public:
+    using Progress::Progress;
+    void on_start() override {}
+  };
+
   TrainSignals& signals_;
 };
 
@@ -63,7 +71,7 @@ void run_distil(const DistilCommand& command) {
     print_output("stopped; all is saved. To go on, give the same command.\n");
     throw SignalExit(signals.end_signal() != 0 ? signals.end_signal() : SIGTERM);
   }
-  print_output("{}: the student\n", printable((command.destination / "5-model" / "model").string()));
+  print_output("{}: the student\n", printable((command.destination / "6-model" / "model").string()));
 }
 
 }  // namespace

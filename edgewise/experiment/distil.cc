@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <array>
 #include <utility>
 
 #include "edgewise/base/config/config.h"
+#include "edgewise/base/config/option_rules.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/files/files.h"
 #include "edgewise/base/sha256.h"
@@ -14,27 +16,38 @@
 #include "edgewise/experiment/distil_pairs.h"
 #include "edgewise/experiment/distil_step.h"
 #include "edgewise/experiment/make_vocabularies.h"
-#include "edgewise/experiment/run_config.h"
 #include "edgewise/text/corpus/parallel_text.h"
 #include "edgewise/text/metrics/bleu.h"
 #include "edgewise/text/metrics/chrf.h"
+#include "edgewise/train/run_files.h"
+#include "edgewise/translate/model_files.h"
+#include "edgewise/translate/translator.h"
 
 namespace edgewise {
 namespace {
 
 namespace fs = std::filesystem;
 
+bool chooses_by_chrf(const DistilOptions& options) { return options.search.best_by == HypothesisChoice::kChrf; }
+
+constexpr auto kDistilRules = std::to_array<OptionRule<DistilOptions>>({
+    {"references search.n_best", chooses_by_chrf, "search.best_by=chrf"},
+    {"tuning.steps", [](const DistilOptions& o) { return o.quantise; },
+     "quantise=true, for which the student is tuned"},
+    {"tuning.learning_rate", [](const DistilOptions& o) { return o.tuning.steps > 0; }, "tuning.steps above 0"},
+    {"shortlist.first shortlist.best shortlist.threshold shortlist.sentences shortlist.iterations",
+     [](const DistilOptions& o) { return o.shortlist.learn; }, "shortlist.learn=true"},
+});
+
 void check_distil_options(const DistilOptions& options) {
   check_ranges(options, kDistil);
   check(!options.teachers.empty(), "{}: teachers is empty, needs at least one model", kDistil);
   check(!options.inputs.empty(), "{}: inputs is empty, needs at least one file of sentences", kDistil);
   check(!options.student.empty(), "{}: student is empty, needs the config of the student's training", kDistil);
-  const bool is_by_chrf = options.search.best_by == HypothesisChoice::kChrf;
-  check(!is_by_chrf || options.references.size() == options.inputs.size(),
+  check_effects<DistilOptions>(options, DistilOptions(), kDistilRules, kDistil);
+  check(!chooses_by_chrf(options) || options.references.size() == options.inputs.size(),
         "{}: references are {} files, needs {}, one for each of inputs with search.best_by=chrf", kDistil,
         options.references.size(), options.inputs.size());
-  check(is_by_chrf || options.references.empty(), "{}: references are {} files, needs search.best_by=chrf", kDistil,
-        options.references.size());
 }
 
 /// Hashes what a step depends on.
@@ -73,25 +86,64 @@ struct DistilPaths {
   fs::path inputs() const { return out / "2-pairs" / "inputs"; }
   fs::path outputs() const { return out / "2-pairs" / "outputs"; }
   fs::path links() const { return out / "3-links" / "links"; }
-  fs::path run() const { return out / "4-student" / "run"; }
+  fs::path student() const { return out / "4-student" / "run"; }
+  fs::path tuned() const { return out / "5-tuned" / "run"; }
 };
+
+/// Throws Error for a directory with a model, to which nothing may be added.
+void check_destination(const fs::path& out) {
+  check(!model_directory(out, kDistil), "{}: {} holds a model, needs a directory for the steps; choose another --out",
+        kDistil, out.string());
+}
+
+/// Makes the head that learns the links the one whose weights give alignments, unless the config chooses one.
+void record_guided_head(Experiment& student) {
+  CrossHeads& heads = student.search.recorded_heads;
+  if (heads.layer != CrossHeads().layer || heads.head != CrossHeads().head) return;
+  heads = {.layer = student.train.guided_layer, .head = student.train.guided_head};
+}
 
 /// Reads the student's config, whose training pairs become those of the teachers.
 StudentConfig read_student(const DistilOptions& options, const fs::path& folder, const DistilPaths& paths) {
   StudentConfig student = {.path = folder / options.student, .experiment = {}};
-  student.experiment = path_exists(paths.run() / "last", kDistil) ? read_resumed_config(student.path, {}, paths.run())
-                                                                  : read_experiment(student.path);
+  student.experiment = read_experiment(student.path);
   DataOptions& data = student.experiment.data;
   check(data.train.empty() && data.weights.empty() && data.alignments.empty(),
         "{}: {} names training pairs, needs data.train, data.weights and data.alignments left out, because the student "
         "learns those of its teachers",
         kDistil, student.path.string());
   data.train = {fs::absolute(paths.inputs()).string(), fs::absolute(paths.outputs()).string()};
-  if (student.has_links()) data.alignments = {fs::absolute(paths.links()).string()};
+  if (student.has_links()) {
+    data.alignments = {fs::absolute(paths.links()).string()};
+    record_guided_head(student.experiment);
+  }
+  const std::int64_t iterations = options.alignment_iterations;
+  check(student.has_links() || iterations == DistilOptions().alignment_iterations,
+        "{}: alignment_iterations is {}, needs a student with train.guided_alignment above 0", kDistil, iterations);
   check_options(student.experiment, kDistil);
   check(has_encoder(student.experiment.model.kind),
         "{}: {} has model.kind=language_model, needs a model that translates", kDistil, student.path.string());
   return student;
+}
+
+/// Returns the config of the run that tunes the student of another run.
+Experiment tuning_config(const StudentConfig& student, const DistilTuningOptions& tuning, const fs::path& run) {
+  const TrainOptions defaults;
+  Experiment tuned = student.experiment;
+  tuned.vocabulary.file = fs::absolute(run).lexically_normal().string();  // as train() names the model of `from`
+  TrainOptions& train = tuned.train;
+  train.quantise = ProductRounding::kInt8;
+  train.precision = Precision::kFp32;
+  train.epochs = 0;
+  train.steps = tuning.steps;
+  train.schedule = ScheduleKind::kConstant;
+  train.learning_rate = tuning.learning_rate;
+  train.warmup = tuning.steps / 10;
+  train.min_learning_rate = defaults.min_learning_rate;
+  train.factor = defaults.factor;
+  train.plateau_factor = defaults.plateau_factor;
+  train.plateau_patience = defaults.plateau_patience;
+  return tuned;
 }
 
 void write_text(const fs::path& path, std::string_view text) {
@@ -133,13 +185,18 @@ class Distillation {
         student_(read_student(options, folder, paths_)),
         observer_(observer),
         requests_(requests),
-        overwrite_(overwrite) {}
+        overwrite_(overwrite) {
+    if (is_tuned()) check_options(tuning_config(student_, options.tuning, paths_.student()), kDistil);
+  }
 
   void run() {
-    std::string hash = translate();
+    const std::string translations = hash_translations();  // names missing files before anything is written
+    const RunLock lock(paths_.out);                        // two processes must not append to one file
+    std::string hash = translate(translations);
     hash = filter(hash);
     if (student_.has_links()) hash = align(hash);
     hash = train_student(hash);
+    if (is_tuned()) hash = tune(hash);
     finish_model(hash);
   }
 
@@ -157,14 +214,18 @@ class Distillation {
     return hash;
   }
 
-  std::string translate() {
+  std::string hash_translations() const {
     StepHash hash;
     for (const std::string& teacher : options_.teachers) {
       const fs::path path = path_exists(folder_ / teacher, kDistil) ? folder_ / teacher : fs::path(teacher);
       hash.add_file(find_model(path, kDistil) / kManifestName);
     }
     hash.add_files(options_.inputs, folder_).add_files(options_.references, folder_).add(to_toml(options_.search));
-    return run_step("1-translations", hash.finish(), [&](const StepFolder&) {
+    return hash.finish();
+  }
+
+  std::string translate(const std::string& hash) {
+    return run_step("1-translations", hash, [&](const StepFolder&) {
       translate_corpus(options_, folder_, paths_.translations(), observer_, requests_.stop);
     });
   }
@@ -195,28 +256,41 @@ class Distillation {
     if (const auto given = read_given_vocabularies(student_.experiment.vocabulary, student_.folder())) {
       hash.add(given->vocabularies.input->serialize()).add(given->vocabularies.output->serialize());
     }
-    return run_step("4-student", hash.finish(), [&](const StepFolder&) {
-      const std::unique_ptr<RunObserver> training = observer_.observe_training(student_.experiment);
-      const bool is_resumed = path_exists(paths_.run() / "last", kDistil);
-      const TrainResult result =
-          edgewise::train(student_.experiment, paths_.run(),
-                          {.data_folder = student_.folder(), .is_resumed = is_resumed}, *training, requests_);
-      if (result.outcome == Outcome::kInterrupted) throw StopException();
+    return run_step("4-student", hash.finish(),
+                    [&](const StepFolder&) { run_training(student_.experiment, paths_.student(), {}); });
+  }
+
+  bool is_tuned() const { return options_.tuning.steps > 0; }
+
+  std::string tune(const std::string& before) {
+    return run_step("5-tuned", StepHash().add(before).add(to_toml(options_.tuning)).finish(), [&](const StepFolder&) {
+      run_training(tuning_config(student_, options_.tuning, paths_.student()), paths_.tuned(), paths_.student());
     });
+  }
+
+  /// Begins a training, from the parameters of another run unless `from` is empty, or resumes it.
+  void run_training(const Experiment& experiment, const fs::path& run, const fs::path& from) {
+    const std::unique_ptr<RunObserver> training = observer_.observe_training(experiment);
+    const bool is_resumed = path_exists(run / "last", kDistil);
+    const TrainResult result = edgewise::train(
+        experiment, run,
+        {.data_folder = student_.folder(), .is_resumed = is_resumed, .from = is_resumed ? fs::path() : from}, *training,
+        requests_);
+    if (result.outcome == Outcome::kInterrupted) throw StopException();
   }
 
   void finish_model(const std::string& before) {
     StepHash hash;
     hash.add(before).add(to_toml(options_.shortlist)).add(options_.quantise ? "int8" : "fp32");
     hash.add_files(student_.experiment.data.test, student_.folder());
-    run_step("5-model", hash.finish(), [&](const StepFolder& step) {
+    run_step("6-model", hash.finish(), [&](const StepFolder& step) {
       make_model_directory(step);
       write_text(step / "card.md", model_card(step / "model"));
     });
   }
 
   void make_model_directory(const StepFolder& step) const {
-    fs::path source = paths_.run();
+    fs::path source = is_tuned() ? paths_.tuned() : paths_.student();
     const fs::path listed = options_.quantise ? step / "listed" : step / "model";
     if (options_.shortlist.learn) {
       learn_shortlist(source, {paths_.inputs().string(), paths_.outputs().string(), ""}, listed, options_.shortlist,
@@ -238,10 +312,10 @@ class Distillation {
         "# A student of {}\n\nMade by `edgewise distil`, edgewise {}.\n\n"
         "| | |\n|---|---|\n| teachers | {} |\n| pairs | {} |\n"
         "| layers | {} and {} of size {}, feed-forward {}, decoder mixer {} |\n"
-        "| matrices | {} |\n| shortlist | {} |\n| bytes of the parameters | {} |\n",
+        "| training for 8 bits | {} steps |\n| matrices | {} |\n| shortlist | {} |\n| bytes of the parameters | {} |\n",
         options_.teachers.front(), version(), fmt::join(options_.teachers, ", "),
         strip_line_feed(read_file(paths_.out / "2-pairs" / "report.txt", kDistil)), size.encoder_layers,
-        size.decoder_layers, size.size, size.feed_forward, enum_name(size.decoder_mixer),
+        size.decoder_layers, size.size, size.feed_forward, enum_name(size.decoder_mixer), options_.tuning.steps,
         options_.quantise ? "8 bits" : "fp32", options_.shortlist.learn ? "yes" : "no",
         fs::file_size(model / kParametersFile));
     const std::vector<std::string>& files = student_.experiment.data.test;
@@ -286,6 +360,7 @@ class Distillation {
 void distil(const DistilOptions& options, const fs::path& folder, const fs::path& out, DistilObserver& observer,
             RunRequests& requests, Overwrite overwrite) {
   check_distil_options(options);
+  check_destination(out);
   Distillation(options, folder, out, observer, requests, overwrite).run();
 }
 

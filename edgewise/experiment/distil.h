@@ -67,6 +67,20 @@ struct DistilShortlistOptions : LearnShortlistOptions {
   }
 };
 
+/// Quantisation-aware training that follows the student's training: a tenth of the steps is a warm-up, and the learning
+/// rate is constant afterwards.
+struct DistilTuningOptions {
+  std::int64_t steps = 0;
+  double learning_rate = 0.0001;
+
+  static void list_fields(auto& self, auto&& field) {
+    field("steps", self.steps, "updates with train.quantise=int8 that follow the student's training; 0: none",
+          range_of<TrainOptions>("steps"));
+    field("learning_rate", self.learning_rate, "learning rate of these updates, constant after a warm-up",
+          range_of<TrainOptions>("learning_rate"));
+  }
+};
+
 /// A config of `edgewise distil`. Relative paths begin at its folder; a teacher may be the name of a model, too.
 struct DistilOptions {
   std::vector<std::string> teachers;
@@ -76,6 +90,7 @@ struct DistilOptions {
   DistilSearchOptions search;
   DistilFilterOptions filter;
   std::int64_t alignment_iterations = 5;
+  DistilTuningOptions tuning;
   DistilShortlistOptions shortlist;
   bool quantise = true;
 
@@ -89,6 +104,7 @@ struct DistilOptions {
     field("alignment_iterations", self.alignment_iterations,
           "steps of Model 1 that aligns the words, if the student has train.guided_alignment",
           at_least(1).at_most(100));
+    field("tuning", self.tuning, "training for products in 8 bits, after the student's training");
     field("shortlist", self.shortlist, "lexical shortlist of the student");
     field("quantise", self.quantise, "whether the matrices of the student are stored in 8 bits");
   }
@@ -125,19 +141,21 @@ class DistilObserver {
 
 /// Makes a student of translation models (Kim and Rush 2016, "Sequence-Level Knowledge Distillation"): the teachers
 /// translate a corpus, unsuitable pairs are left out, the words of the others are linked if the student's training has
-/// guided alignment, the student learns the pairs, and gets a shortlist and 8-bit matrices. Each step has a folder in
-/// `out`:
+/// guided alignment, the student learns the pairs, is tuned for products in 8 bits, and gets a shortlist and 8-bit
+/// matrices. Each step has a folder in `out`:
 ///
 ///     1-translations/translations.tsv   input, output and mean log-probability of the output's tokens
 ///     2-pairs/inputs, outputs           what the student learns
 ///     3-links/links                     their words' links
 ///     4-student/run/                    the run of the student's training
-///     5-model/model/, card.md           the student, and what is known about it
+///     5-tuned/run/                      the run of its quantisation-aware training
+///     6-model/model/, card.md           the student, and what is known about it
 ///
 /// A folder also has the hash of all that its step depends on, and a record when the step is done. A step that is done
 /// is skipped; translating and training go on where they were. `folder` is that of the config. Throws Error for options
-/// that do not fit before anything is written, and for a step that was made from other inputs, unless Overwrite::kYes
-/// replaces it; StopException after requests.stop, when all is saved.
+/// that do not fit and for an `out` with a model before anything is written, for a step that was made from other
+/// inputs, unless Overwrite::kYes replaces it, and while another process works in `out`; StopException after
+/// requests.stop, when all is saved.
 void distil(const DistilOptions& options, const std::filesystem::path& folder, const std::filesystem::path& out,
             DistilObserver& observer, RunRequests& requests, Overwrite overwrite = Overwrite::kNo);
 

@@ -10,7 +10,9 @@
 #include <cerrno>
 #include <charconv>
 #include <deque>
+#include <limits>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <unordered_set>
 #include <utility>
@@ -22,6 +24,7 @@
 #include "edgewise/text/corpus/text_blocks.h"
 #include "edgewise/text/metrics/chrf.h"
 #include "edgewise/text/unicode.h"
+#include "edgewise/translate/model_files.h"
 #include "edgewise/translate/text_lines.h"
 #include "edgewise/translate/word_aligner.h"
 
@@ -159,9 +162,8 @@ class PairFilter {
     constexpr double kAdded = 3;  // words of both sides, so that short pairs stay
     const double ratio = (static_cast<double>(longer) + kAdded) / (static_cast<double>(shorter) + kAdded);
     if (options_.max_ratio > 0 && ratio > options_.max_ratio) return &DistilledPairs::uneven;
-    if (options_.min_log_probability && log_probability < *options_.min_log_probability) {
-      return &DistilledPairs::unlikely;
-    }
+    const bool is_likely = !options_.min_log_probability || log_probability >= *options_.min_log_probability;
+    if (!is_likely) return &DistilledPairs::unlikely;  // NaN is not likely either
     if (!options_.skip_repeated) return &DistilledPairs::kept;
     TextHash hash;
     hash.add(input);
@@ -184,8 +186,9 @@ std::array<std::string_view, 3> split_translation(const TextLines& lines, std::s
   return {line.substr(0, first), line.substr(first + 1, second - first - 1), line.substr(second + 1)};
 }
 
+/// Returns NaN for text that is not a number.
 double parse_log_probability(std::string_view text) {
-  double value = 0;
+  double value = std::numeric_limits<double>::quiet_NaN();
   std::from_chars(text.data(), text.data() + text.size(), value);
   return value;
 }

@@ -5,6 +5,7 @@
 
 #include "edgewise/base/stop_request.h"
 #include "edgewise/experiment/distil.h"
+#include "edgewise/translate/translator.h"
 
 // The steps of distil() that make the student's pairs.
 

@@ -24,11 +24,13 @@ constexpr std::size_t kMaxSamples = 4;  // translations that a validation keeps 
 
 /// Packs the present parameters of a model for translating by the runtime. Later changes of the parameters do not
 /// affect the scorers.
-ScorerFactory make_scorers(const SequenceModel& model, const CrossHeads& recorded_heads, const StopRequest* stop) {
-  const ListedTensors parameters = list_tensors(model.parameters());
-  const auto runtime = std::make_shared<const RuntimeModel>(model.options(), SafetensorsFile::list(parameters.infos),
-                                                            "the model", RuntimePrecision::kFp32, stop);
-  return [runtime, recorded_heads] { return runtime->make_scorer(recorded_heads); };
+ScorerFactory make_scorers(const TranslationModel& model, const StopRequest* stop) {
+  const ListedTensors parameters = list_tensors(model.model->parameters());
+  const bool is_int8 = model.experiment.train.quantise == ProductRounding::kInt8;
+  const auto runtime =
+      std::make_shared<const RuntimeModel>(model.model->options(), SafetensorsFile::list(parameters.infos), "the model",
+                                           is_int8 ? RuntimePrecision::kInt8 : RuntimePrecision::kFp32, stop);
+  return [runtime, heads = model.experiment.search.recorded_heads] { return runtime->make_scorer(heads); };
 }
 
 /// The numbers of a batch, as a row of fp64: loss, tokens, correct tokens, then the nodes for each number of ponder
@@ -141,8 +143,7 @@ std::vector<TranslatedText> translate(const TranslationModel& model, const std::
   options.workers = num_threads();  // one search per thread: the steps of one search are too short to share
   options.protect = false;          // scores are those of the model alone
   options.stop = stop;
-  Translator translator(text_codec(model.experiment, model.vocabularies),
-                        make_scorers(*model.model, options.search->recorded_heads, stop), options);
+  Translator translator(text_codec(model.experiment, model.vocabularies), make_scorers(model, stop), options);
   std::vector<TranslationRequest> requests;
   requests.reserve(inputs.size());
   for (const std::string& input : inputs) requests.push_back({input});

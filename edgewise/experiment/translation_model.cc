@@ -18,6 +18,7 @@ LossOptions TranslationModel::loss_options() const {
 BatchLoss TranslationModel::loss(const Batch& batch, const LossOptions& options, const AddedLosses& added,
                                  Pass& pass) const {
   if (experiment.train.part == TrainedPart::kHalting) return model->halting_loss(batch, options);
+  if (experiment.train.quantise == ProductRounding::kInt8) pass.set_int8();
   return model->loss(batch, options, added, pass);
 }
 

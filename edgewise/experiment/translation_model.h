@@ -27,7 +27,7 @@ struct TranslationModel {
   /// it is also the end token, as in imported vocabularies without a padding token.
   LossOptions loss_options() const;
 
-  /// Returns the loss of the part that the config trains.
+  /// Returns the loss of the part that the config trains, in 8 bits with train.quantise=int8.
   BatchLoss loss(const Batch& batch, const LossOptions& options, const AddedLosses& added, Pass& pass) const;
 };
 

@@ -64,8 +64,9 @@ std::int64_t count_vocabulary_layers(const TransformerOptions& options) {
 }
 
 /// Counts the numbers that forward saves for one token in one layer: the inputs of the linear layers, and queries,
-/// keys, values and averages of attention. An encoder token's keys and values of cross-attention are not counted.
-double count_saved(const TransformerOptions& options, std::int64_t attentions) {
+/// keys, values and averages of attention. An encoder token's keys and values of cross-attention are not counted. With
+/// `is_rounded`, inputs in 8 bits are saved beside the inner values of feed-forward without a gate.
+double count_saved(const TransformerOptions& options, std::int64_t attentions, bool is_rounded) {
   const auto size = static_cast<double>(options.size);
   // An SSRU has an input, gates, values, cells and a result, self-attention as many of its own.
   const double self_attention =
@@ -73,7 +74,8 @@ double count_saved(const TransformerOptions& options, std::int64_t attentions) {
   const double cross_attention = 3 * size;
   const std::int64_t inner_tensors = options.feed_forward_gate ? 3 : 1;  // gate, inner values, their product
   const double feed_forward = size + static_cast<double>(inner_tensors * options.feed_forward);
-  return self_attention + feed_forward + (attentions == 2 ? cross_attention : 0);
+  const double rounded = is_rounded && !options.feed_forward_gate ? static_cast<double>(options.feed_forward) : 0;
+  return self_attention + feed_forward + (attentions == 2 ? cross_attention : 0) + rounded;
 }
 
 /// Returns the fewest layers, or steps of the layer, that a token passes through.
@@ -120,9 +122,11 @@ double additive_memory(const TransformerOptions& model, const BatchTokens& batch
 double activation_memory(const TransformerOptions& model, const TrainOptions& train, const BatchTokens& batch) {
   if (train.part == TrainedPart::kHalting) return 0;  // the states have no gradients
   const Depths depths(model);
+  const bool is_rounded = train.quantise == ProductRounding::kInt8;
+  const std::int64_t attentions = has_encoder(model.kind) ? 2 : 1;
   const double numbers =
-      depths.encoder * static_cast<double>(batch.input) * count_saved(model, 1) +
-      depths.decoder * static_cast<double>(batch.output) * count_saved(model, has_encoder(model.kind) ? 2 : 1);
+      depths.encoder * static_cast<double>(batch.input) * count_saved(model, 1, is_rounded) +
+      depths.decoder * static_cast<double>(batch.output) * count_saved(model, attentions, is_rounded);
   const double passes = train.has_two_passes() ? 2 : 1;
   const double bytes_per_number = train.precision == Precision::kBf16 ? 2 : 4;
   return passes * (bytes_per_number * numbers + additive_memory(model, batch));
@@ -178,7 +182,8 @@ double training_memory(const TransformerOptions& model, const TrainOptions& trai
                        const TrainingProcess& process) {
   const int divided = train.average > 0 ? 3 : 2;         // two moments, averages
   const int snapshot = process.saves ? 1 + divided : 0;  // with the parameters
-  const double copies = 2 + static_cast<double>(divided) / static_cast<double>(process.processes) + snapshot;
+  const int rounded = train.quantise == ProductRounding::kInt8 ? 1 : 0;
+  const double copies = 2 + rounded + static_cast<double>(divided) / static_cast<double>(process.processes) + snapshot;
   return kFloatBytes * copies * static_cast<double>(count_parameters(model)) + activation_memory(model, train, batch);
 }
 

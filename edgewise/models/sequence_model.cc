@@ -13,6 +13,7 @@
 #include "edgewise/models/model_costs.h"
 #include "edgewise/models/transformer.h"
 #include "edgewise/models/universal_transformer.h"
+#include "edgewise/nn/int8_copy.h"
 
 namespace edgewise {
 namespace {
@@ -26,6 +27,7 @@ class ModelAdapter : public SequenceModel {
   const TransformerOptions& options() const override { return model_.options(); }
   std::vector<NamedTensor> parameters() const override { return edgewise::parameters(model_); }
   BatchLoss loss(const Batch& batch, const LossOptions& options, const AddedLosses& added, Pass& pass) const override {
+    if (pass.has_int8()) return int8_copy(model_).loss(batch, options, added, pass);
     return model_.loss(batch, options, added, pass);
   }
 

@@ -30,7 +30,7 @@ class SequenceModel {
   virtual std::vector<NamedTensor> parameters() const = 0;
 
   /// Computes the loss of a batch. With two passes the loss is projected_consistency_loss, and `batch` holds its
-  /// sentences twice.
+  /// sentences twice. A pass with has_int8() computes with an int8_copy() of the model.
   virtual BatchLoss loss(const Batch& batch, const LossOptions& options, const AddedLosses& added,
                          Pass& pass) const = 0;
 

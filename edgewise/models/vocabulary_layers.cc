@@ -35,10 +35,11 @@ VocabularyLayers::VocabularyLayers(const TransformerOptions& options, std::uint6
 BatchLoss VocabularyLayers::loss(const at::Tensor& state_DM, const std::vector<std::int64_t>& labels,
                                  const Consistency& consistency, const LossOptions& options) const {
   const at::Tensor labels_D = at::tensor(labels);
-  const auto& [weight, bias] = output_projection;
+  const at::Tensor operand_DM = output_projection.operand(state_DM);
+  const auto& [weight, bias] = output_projection.weights();
   return consistency.has_two_passes()
-             ? projected_consistency_loss(state_DM, weight, bias, labels_D, consistency, options)
-             : projected_loss(state_DM, weight, bias, labels_D, options);
+             ? projected_consistency_loss(operand_DM, weight, bias, labels_D, consistency, options)
+             : projected_loss(operand_DM, weight, bias, labels_D, options);
 }
 
 BatchLoss VocabularyLayers::weighted_loss(const std::vector<at::Tensor>& states, const std::vector<double>& weights,

@@ -120,7 +120,7 @@ Projections MultiHeadAttention::get(const at::Tensor& x_NI, AttentionFields fiel
   if (contains(fields, AttentionFields::kQuery)) layers.push_back(query.weights());
   if (contains(fields, AttentionFields::kKey)) layers.push_back(key.weights());
   if (contains(fields, AttentionFields::kValue)) layers.push_back(value.weights());
-  const std::vector<at::Tensor> results = linear_group(x_NI, layers);
+  const std::vector<at::Tensor> results = linear_group(query.operand(x_NI), layers);
 
   Projections projections;
   projections.group_size = options.heads / options.num_key_heads();

@@ -18,7 +18,7 @@ at::Tensor FeedForward::operator()(const at::Tensor& x, Pass& pass) const {
   pass.set_dropout(dropout, options);
   if (!gate.weight.defined()) return outer(inner(x, options));
   const LinearWeights layers[] = {gate.weights(), inner.weights()};
-  const std::vector<at::Tensor> results = linear_group(x, layers);
+  const std::vector<at::Tensor> results = linear_group(gate.operand(x), layers);
   return outer(edgewise::gate(results[0], results[1], options));
 }
 

@@ -353,7 +353,7 @@ class TiledLossOnGpu {
 }  // namespace
 
 std::int64_t count_tokens(std::int64_t num_rows, const std::optional<Consistency>& consistency) {
-  return !consistency || consistency->counts_all_rows() ? num_rows : num_rows / 2;
+  return consistency && consistency->kind == kernels::ConsistencyKind::kSimCut ? num_rows / 2 : num_rows;
 }
 
 LossSums run_loss_tiles(const LossTensors& tensors, const LossRule& rule) {

@@ -52,10 +52,8 @@ constexpr std::string_view kNeedsPairs = "model.kind=transformer or universal, w
 
 constexpr auto kDataRules = std::to_array<OptionRule<Experiment>>({
     {"data.weights data.alignments data.limit data.same_sides data.max_length data.too_long data.min_length "
-     "data.max_ratio "
-     "data.end_input data.augment data.input_language data.output_language vocabulary.input_case "
-     "vocabulary.output_case "
-     "vocabulary.input_sampling",
+     "data.max_ratio data.end_input data.augment data.input_language data.output_language vocabulary.input_case "
+     "vocabulary.output_case vocabulary.input_sampling",
      has_encoder, kNeedsPairs},
     {"data.valid_share data.document_separator", is_language_model, "model.kind=language_model"},
     {"data.valid_share", [](const Experiment& e) { return e.data.valid.empty(); }, "no file in data.valid"},
@@ -134,7 +132,9 @@ constexpr auto kTrainingRules = std::to_array<OptionRule<Experiment>>({
     {"train.part", [](const Experiment& e) { return e.model.exits.are_on(); }, "model.exits.layers"},
     {"train.part", [](const Experiment& e) { return !e.model.has_ssru(); },
      "model.decoder_mixer=attention, with which tokens can halt"},
-    {"train.rdrop train.simcut train.guided_alignment train.weight_decay train.average",
+    {"train.quantise", [](const Experiment& e) { return e.train.precision == Precision::kFp32; },
+     "train.precision=fp32, because bf16 would round the rounded numbers again"},
+    {"train.rdrop train.simcut train.guided_alignment train.quantise train.weight_decay train.average",
      [](const Experiment& e) { return e.train.part == TrainedPart::kModel; },
      "train.part=model, because no other parameters may change"},
     {"train.validate_every train.best_by train.patience train.keep_best train.average", has_validation,

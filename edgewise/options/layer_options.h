@@ -20,6 +20,12 @@ enum class RuntimePrecision { kFp32, kBf16, kInt8 };
 
 inline constexpr auto enum_names(RuntimePrecision) { return names_in_order<RuntimePrecision>("fp32", "bf16", "int8"); }
 
+/// Number format to which training rounds the factors of matrix products, with gradients as if they were not rounded,
+/// so that a model learns what translating in this format computes.
+enum class ProductRounding { kNone, kInt8 };
+
+inline constexpr auto enum_names(ProductRounding) { return names_in_order<ProductRounding>("none", "int8"); }
+
 /// Place of a sublayer's norm; nn/sublayer.h has the formulas.
 enum class NormPlacement { kPre, kPost };
 

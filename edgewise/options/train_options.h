@@ -74,6 +74,7 @@ struct TrainOptions {
   std::int64_t guided_head = 0;
   TrainedPart part = TrainedPart::kModel;
   Precision precision = Precision::kFp32;
+  ProductRounding quantise = ProductRounding::kNone;
   std::string device = "cpu";  // device/choose_gpu.h
 
   std::int64_t log_every = 50;
@@ -164,6 +165,10 @@ struct TrainOptions {
           "whether the likeliest token of an exit is that of the last layer)");
     field("precision", self.precision,
           "number format of linear layers and attention in training: fp32 or bf16; validation uses fp32");
+    field(
+        "quantise", self.quantise,
+        "quantisation-aware training: int8 rounds embeddings, weights and the inputs of products to 8 bits in training "
+        "and validation, as translating in int8 does, with gradients as if nothing were rounded; none: no rounding");
     field("device", self.device,
           "where training computes: cpu; cuda, the GPU with the number of the process on its machine; cuda:N, the GPU "
           "number N; or auto, a GPU if one can be used");

@@ -165,6 +165,18 @@ TEST_F(OutputPath, OfAFileDoesNotBelongToAModelOrARun) {
   EXPECT_NE(read("run/page.html"), "earlier");
 }
 
+TEST_F(OutputPath, OfADistillationIsNeitherAModelNorARun) {
+  write("distil.toml", "teachers = [\"model\"]\ninputs = [\"in\"]\nstudent = \"tiny.toml\"\n");
+  fs::create_directories(path("run"));
+  fs::copy(path("model"), path("run/best"));
+  for (const std::string out : {"model", "run"}) {
+    const std::string error =
+        "distil: " + out + " holds a model, needs a directory for the steps; choose another --out";
+    expect_unchanged({"distil", "distil.toml", "--out", out}, error);
+    expect_unchanged({"distil", "distil.toml", "--out", out, "--overwrite"}, error);
+  }
+}
+
 TEST_F(OutputPath, OfATrainingIsNeitherAModelNorARun) {
   expect_unchanged({"train", "tiny.toml", "--out", "model"},
                    "train: model is a model (manifest.json), needs a directory without one; choose another");

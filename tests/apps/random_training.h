@@ -92,12 +92,12 @@ class RandomTraining {
   std::string train() {
     return fmt::format(
         "[train]\nepochs = 0\nsteps = {}\nseed = {}\n{}"
-        "accumulate = {}\n{}precision = \"{}\"\nclip_norm = {}\naverage = {}\n"
+        "accumulate = {}\n{}{}clip_norm = {}\naverage = {}\n"
         "keep_best = {}\npatience = {}\nlog_every = {}\nvalidate_every = {}\nsave_every = {}\nbest_by = \"{}\"\n",
         kSteps, number(1, 1000), schedule(), number(1, 3), pick({"", "rdrop = 1.0\n", "simcut = 2.0\ncut = 0.1\n"}),
-        pick({"fp32", "bf16"}), pick({"0.0", "0.5"}), pick({"0.0", "0.9"}), number(0, 2), pick({"0", "0", "3"}),
-        pick({"0", "3", "7"}), pick({"0", "7", "20", "25"}), pick({"0", "3", "10"}),
-        pick({"auto", "loss", "accuracy"}));
+        pick({"", "precision = \"bf16\"\n", "quantise = \"int8\"\n"}), pick({"0.0", "0.5"}), pick({"0.0", "0.9"}),
+        number(0, 2), pick({"0", "0", "3"}), pick({"0", "3", "7"}), pick({"0", "7", "20", "25"}),
+        pick({"0", "3", "10"}), pick({"auto", "loss", "accuracy"}));
   }
 
   std::mt19937_64 random_;

@@ -71,6 +71,7 @@ class StreamsProgram : public ProgramTest {
   /// Makes what the arguments below need.
   void make_models() const {
     run_well({"train", "tiny.toml", "--out", "run"});
+    run_well({"train", "tiny.toml", "--out", "teacher", "--set", "search.min_length=1"});  // no empty outputs
     run_well({"train", "tiny.toml", "--out", "universal", "--set", "model.kind=universal"});
     run_well(
         {"train", "tiny.toml", "--out", "exits", "--set", "model.decoder_layers=2", "--set", "model.exits.layers=[1]"});
@@ -78,7 +79,7 @@ class StreamsProgram : public ProgramTest {
     write("student.toml",
           "[batch]\ntokens = 60\n[model]\nencoder_layers = 1\ndecoder_layers = 1\nsize = 8\nheads = 2\n"
           "feed_forward = 8\n[train]\nepochs = 0\nsteps = 1\nwarmup = 1\n");
-    write("distil.toml", "teachers = [\"run\"]\ninputs = [\"in\"]\nstudent = \"student.toml\"\n");
+    write("distil.toml", "teachers = [\"teacher\"]\ninputs = [\"in\"]\nstudent = \"student.toml\"\n");
     run_well({"train", "language.toml", "--out", "language"});
     run_well({"export", "run", "--format", "ctranslate2", "--out", "foreign"});
   }

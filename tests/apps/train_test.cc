@@ -124,6 +124,7 @@ TEST_F(TrainProgram, LearnsWithEachOptionOfARecipe) {
       {{"train.schedule=cosine"}, {cosine(10), cosine(20), cosine(30), cosine(40)}},
       {{"train.rdrop=2", "model.dropout.residual=0.2"}, constant},
       {{"train.simcut=2", "train.cut=0.2"}, constant},
+      {{"train.quantise=int8"}, constant},
       {{"model.dropout.residual=0.2"}, constant},
       {{"model.dropout.word=0.2"}, constant},
       {{"model.dropout.attention=0.2"}, constant}};

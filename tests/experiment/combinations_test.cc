@@ -78,7 +78,7 @@ const std::set<std::string> kFixed = {
 };
 
 // Options of other sections that change what a model computes.
-const std::set<std::string> kOtherOptions = {"train.precision", "train.smoothing", "train.rdrop",
+const std::set<std::string> kOtherOptions = {"train.precision", "train.quantise",  "train.smoothing",  "train.rdrop",
                                              "train.simcut",    "batch.positions", "vocabulary.shared"};
 
 Experiment parse(const std::vector<std::string>& settings) {

@@ -35,6 +35,7 @@ TEST(TrainingStepOnADevice, WaitsOnlyForItsLossItsCorrectTokensAndItsGradientNor
   EXPECT_THAT(train_on_meta({}), ElementsAre(3, 3));
   EXPECT_THAT(train_on_meta({"train.precision=bf16", "train.accumulate=2", "train.rdrop=1"}), ElementsAre(3, 3));
   EXPECT_THAT(train_on_meta({"train.simcut=1", "train.cut=0.5"}), ElementsAre(3, 3));
+  EXPECT_THAT(train_on_meta({"train.quantise=int8"}), ElementsAre(3, 3));
   EXPECT_THAT(train_on_meta({"model.score=additive", "model.norm=std_norm"}), ElementsAre(3, 3));
   EXPECT_THAT(train_on_meta({"model.exits.layers=[1]"}), ElementsAre(3, 3));
   EXPECT_THAT(train_on_meta({"model.exits.layers=[1]", "train.part=halting"}), ElementsAre(3, 3));

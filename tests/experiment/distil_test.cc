@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <fstream>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <span>
 #include <sstream>
 #include <string>
@@ -18,6 +20,7 @@
 #include "edgewise/base/random.h"
 #include "edgewise/experiment/distil_pairs.h"
 #include "edgewise/text/metrics/chrf.h"
+#include "edgewise/train/run_files.h"
 #include "tests/support/error_of.h"
 #include "tests/train/run_folder.h"
 
@@ -40,6 +43,32 @@ class StepRecorder : public DistilObserver {
 
   std::vector<std::pair<std::string, bool>> steps;
   std::function<void(std::int64_t lines)> after_line;
+};
+
+/// Requests a stop in the training of a step.
+class TrainingStopper : public StepRecorder {
+ public:
+  TrainingStopper(RunRequests& requests, std::string step) : requests_(requests), step_(std::move(step)) {}
+
+  std::unique_ptr<RunObserver> observe_training(const Experiment& student) override {
+    if (steps.back().first != step_) return StepRecorder::observe_training(student);
+    return std::make_unique<ThirdStep>(requests_);
+  }
+
+ private:
+  class ThirdStep : public RunObserver {
+   public:
+    explicit ThirdStep(RunRequests& requests) : requests_(requests) {}
+    void on_step(const StepReport& report) override {
+      if (report.step == 3) requests_.stop = true;
+    }
+
+   private:
+    RunRequests& requests_;
+  };
+
+  RunRequests& requests_;
+  std::string step_;
 };
 
 class DistilTest : public RunFolder {
@@ -78,6 +107,7 @@ class DistilTest : public RunFolder {
     options.inputs = {"inputs"};
     options.student = "student.toml";
     options.filter.skip_repeated = false;
+    options.tuning = {.steps = 5, .learning_rate = 0.001};
     options.shortlist.first = options.shortlist.best = 4;
     return options;
   }
@@ -100,28 +130,13 @@ class DistilTest : public RunFolder {
 
  private:
   void train_teacher() const {
-    const std::vector<std::string> settings = {"data.task=copy",
-                                               "data.train_size=200",
-                                               "data.valid_size=0",
-                                               "data.test_size=0",
-                                               "data.symbols=4",
-                                               "data.length_mean=4",
-                                               "data.length_deviation=1",
-                                               "vocabulary.shared=true",
-                                               "batch.tokens=0",
-                                               "batch.sentences=20",
-                                               "model.encoder_layers=1",
-                                               "model.decoder_layers=1",
-                                               "model.size=16",
-                                               "model.heads=2",
-                                               "model.feed_forward=16",
-                                               "train.epochs=0",
-                                               "train.steps=60",
-                                               "train.schedule=constant",
-                                               "train.learning_rate=0.02",
-                                               "train.warmup=0",
-                                               "train.validate_every=0",
-                                               "search.beam=2"};
+    const std::vector<std::string> settings = {
+        "data.task=copy",         "data.train_size=200",     "data.valid_size=0",        "data.test_size=0",
+        "data.symbols=4",         "data.length_mean=4",      "data.length_deviation=1",  "vocabulary.shared=true",
+        "batch.tokens=0",         "batch.sentences=20",      "model.encoder_layers=1",   "model.decoder_layers=1",
+        "model.size=16",          "model.heads=2",           "model.feed_forward=16",    "train.epochs=0",
+        "train.steps=60",         "train.schedule=constant", "train.learning_rate=0.02", "train.warmup=0",
+        "train.validate_every=0", "search.beam=2",           "search.min_length=1"};
     RunObserver observer;
     RunRequests requests;
     train(parse_experiment("", "teacher", settings), folder() / "teacher", {}, observer, requests);
@@ -129,11 +144,8 @@ class DistilTest : public RunFolder {
 };
 
 std::vector<std::pair<std::string, bool>> all_steps(bool is_done) {
-  return {{"1-translations", is_done},
-          {"2-pairs", is_done},
-          {"3-links", is_done},
-          {"4-student", is_done},
-          {"5-model", is_done}};
+  return {{"1-translations", is_done}, {"2-pairs", is_done}, {"3-links", is_done},
+          {"4-student", is_done},      {"5-tuned", is_done}, {"6-model", is_done}};
 }
 
 TEST_F(DistilTest, MakesAStudentStepByStepAndSkipsWhatIsDone) {
@@ -149,12 +161,26 @@ TEST_F(DistilTest, MakesAStudentStepByStepAndSkipsWhatIsDone) {
   EXPECT_EQ(std::ranges::count(read(out / "2-pairs" / "outputs"), '\n'), pairs);
   EXPECT_EQ(std::ranges::count(read(out / "3-links" / "links"), '\n'), pairs);
   EXPECT_THAT(read(out / "4-student" / "run" / "last" / "config.toml"), HasSubstr("decoder_mixer = \"ssru\""));
-  const std::string card = read(out / "5-model" / "card.md");
+  const std::string tuned = read(out / "5-tuned" / "run" / "last" / "config.toml");
+  EXPECT_THAT(tuned, HasSubstr("quantise = \"int8\""));
+  EXPECT_THAT(tuned, HasSubstr("steps = 5"));
+  EXPECT_NE(read(out / "5-tuned" / "run" / "last" / "model.safetensors"),
+            read(out / "4-student" / "run" / "last" / "model.safetensors"));
+  const std::string card = read(out / "6-model" / "card.md");
   EXPECT_THAT(card, HasSubstr("| teachers | teacher |"));
   EXPECT_THAT(card, HasSubstr("2 test pairs of valid.tsv"));
-  EXPECT_TRUE(fs::exists(out / "5-model" / "model" / "shortlist.bin"));
-  EXPECT_FALSE(fs::exists(out / "5-model" / "listed"));
-  Translator(out / "5-model" / "model", {.precision = RuntimePrecision::kInt8}).translate("a b");
+  EXPECT_TRUE(fs::exists(out / "6-model" / "model" / "shortlist.bin"));
+  EXPECT_FALSE(fs::exists(out / "6-model" / "listed"));
+  EXPECT_THAT(read(out / "6-model" / "model" / "config.toml"), HasSubstr("attention_head = 0"));
+  const auto attention = [&](std::optional<std::int64_t> head) {
+    TranslatorOptions translator = {.precision = RuntimePrecision::kInt8, .shortlist = ShortlistUse::kOff};
+    translator.alignment = true;
+    translator.attention_head = head;
+    const std::vector<TranslationRequest> requests = {{.input = "a b", .prefix = "b a"}};
+    return Translator(out / "6-model" / "model", translator).translate(requests).front().outputs.front().attention;
+  };
+  EXPECT_EQ(attention(std::nullopt), attention(0));
+  EXPECT_NE(attention(std::nullopt), attention(-1));
 
   const auto time = fs::last_write_time(out / "1-translations" / "translations.tsv");
   StepRecorder second;
@@ -170,13 +196,15 @@ TEST_F(DistilTest, MakesNoLinksNoShortlistAndNo8BitsUnlessTheyAreWanted) {
       "heads = 2\nfeed_forward = 16\n[train]\nepochs = 0\nsteps = 2\nwarmup = 1\n");
   DistilOptions plain = options();
   plain.student = "plain.toml";
+  plain.shortlist = {};
+  plain.tuning = {};
   plain.shortlist.learn = plain.quantise = false;
   StepRecorder recorder;
   run(plain, "out", recorder);
 
   EXPECT_EQ(recorder.steps.size(), 4U);
   EXPECT_FALSE(fs::exists(folder() / "out" / "3-links"));
-  const fs::path model = folder() / "out" / "5-model" / "model";
+  const fs::path model = folder() / "out" / "6-model" / "model";
   EXPECT_FALSE(fs::exists(model / "shortlist.bin"));
   EXPECT_EQ(read(model / "model.safetensors"),
             read(folder() / "out" / "4-student" / "run" / "last" / "model.safetensors"));
@@ -196,15 +224,24 @@ TEST_F(DistilTest, GoesOnWithTheTranslationsAndTheTrainingWhereItStopped) {
   EXPECT_LT(std::ranges::count(begun, '\n'), kLines);
   std::ofstream(file, std::ios::app) << "an incomplete li";
 
+  for (const char* step : {"4-student", "5-tuned"}) {
+    RunRequests training;
+    TrainingStopper stopper(training, step);
+    EXPECT_THROW(distil(options(), folder(), folder() / "parts", stopper, training), StopException);
+    EXPECT_THAT(stopper.steps.back(), Pair(step, false));
+  }
+
   StepRecorder resumed;
   run(options(), "parts", resumed);
-  EXPECT_EQ(resumed.steps, all_steps(false));
+  EXPECT_THAT(resumed.steps, ElementsAre(Pair("1-translations", true), Pair("2-pairs", true), Pair("3-links", true),
+                                         Pair("4-student", true), Pair("5-tuned", false), Pair("6-model", false)));
   const auto files = {"1-translations/translations.tsv",
                       "2-pairs/inputs",
                       "2-pairs/outputs",
                       "3-links/links",
                       "4-student/run/last/model.safetensors",
-                      "5-model/model/model.safetensors"};
+                      "5-tuned/run/last/model.safetensors",
+                      "6-model/model/model.safetensors"};
   for (const char* name : files) {
     EXPECT_EQ(read(folder() / "parts" / name), read(folder() / "whole" / name)) << name;
   }
@@ -222,7 +259,15 @@ TEST_F(DistilTest, RefusesAStepThatWasMadeFromOtherOptionsUnlessItMayBeReplaced)
   StepRecorder replaced;
   run(changed, "out", replaced, Overwrite::kYes);
   EXPECT_THAT(replaced.steps, ElementsAre(Pair("1-translations", true), Pair("2-pairs", false), Pair("3-links", false),
-                                          Pair("4-student", false), Pair("5-model", false)));
+                                          Pair("4-student", false), Pair("5-tuned", false), Pair("6-model", false)));
+  write("student.toml",
+        "[data]\nvalid = [\"valid.tsv\"]\n[vocabulary]\nshared = true\n[batch]\ntokens = 60\n[model]\n"
+        "encoder_layers = 1\ndecoder_layers = 1\nsize = 16\nheads = 2\nfeed_forward = 16\n"
+        "[train]\nepochs = 0\nsteps = 2\nwarmup = 1\n");
+  StepRecorder another_student;
+  run(changed, "out", another_student, Overwrite::kYes);
+  EXPECT_THAT(read(folder() / "out" / "4-student" / "run" / "last" / "config.toml"),
+              HasSubstr("decoder_mixer = \"attention\""));
   write("inputs", inputs_ + "a\n");
   EXPECT_THAT(error(changed), HasSubstr("distil: out/1-translations was made from other files or options"));
   fs::create_directories(folder() / "other" / "1-translations");
@@ -265,16 +310,16 @@ TEST_F(DistilTest, ChoosesTheHypothesisThatIsMostSimilarToTheReference) {
 }
 
 TEST_F(DistilTest, LeavesOutPairsForEachReason) {
-  write(
-      "translations",
-      "a b\tA B\t-0.5\n\tA\t-1\na\t\t-1\na b c d e\tA B C D E\t-0.1\na\tA B C D\t-0.1\na b\tA B\t-0.5\na c\tA C\t-3\n");
+  write("translations",
+        "a b\tA B\t-0.5\n\tA\t-1\na\t\t-1\na b c d e\tA B C D E\t-0.1\na\tA B C D\t-0.1\na b\tA B\t-0.5\na c\tA C\t-3\n"
+        "c\tC\tnan\n");
   const DistilFilterOptions filter = {.max_ratio = 1.5, .max_words = 4, .min_log_probability = -2};
   StopRequest stop = false;
   const DistilledPairs pairs =
       filter_pairs(folder() / "translations", filter, folder() / "left", folder() / "right", stop);
 
   EXPECT_EQ(pairs.describe_skipped(),
-            "2 pairs with an empty side, 1 with too many words, 1 with sides of too different length, 1 with an "
+            "2 pairs with an empty side, 1 with too many words, 1 with sides of too different length, 2 with an "
             "unlikely output, 1 that came before");
   EXPECT_EQ(pairs.kept, 1);
   EXPECT_EQ(read(folder() / "left"), "a b\n");
@@ -298,9 +343,20 @@ TEST_F(DistilTest, NamesOptionsThatDoNotFitBeforeItWritesAnything) {
   EXPECT_EQ(error_with([](DistilOptions& o) { o.student.clear(); }),
             "distil: student is empty, needs the config of the student's training");
   EXPECT_EQ(error_with([](DistilOptions& o) { o.references = {"inputs"}; }),
-            "distil: references are 1 files, needs search.best_by=chrf");
+            "distil: references is [\"inputs\"], needs search.best_by=chrf");
+  EXPECT_EQ(error_with([](DistilOptions& o) { o.search.n_best = 4; }),
+            "distil: search.n_best is 4, needs search.best_by=chrf");
+  EXPECT_EQ(error_with([](DistilOptions& o) { o.tuning.steps = 0; }),
+            "distil: tuning.learning_rate is 0.001, needs tuning.steps above 0");
+  EXPECT_EQ(error_with([](DistilOptions& o) { o.shortlist.learn = false; }),
+            "distil: shortlist.first is 4, needs shortlist.learn=true");
   EXPECT_EQ(error_with([](DistilOptions& o) { o.search.best_by = HypothesisChoice::kChrf; }),
             "distil: references are 0 files, needs 1, one for each of inputs with search.best_by=chrf");
+  EXPECT_EQ(error_with([](DistilOptions& o) { o.quantise = false; }),
+            "distil: tuning.steps is 5, needs quantise=true, for which the student is tuned");
+  write("plain.toml", "[data]\nvalid = [\"valid.tsv\"]\n");
+  EXPECT_EQ(error_with([](DistilOptions& o) { o.student = "plain.toml", o.alignment_iterations = 7; }),
+            "distil: alignment_iterations is 7, needs a student with train.guided_alignment above 0");
   write("student.toml", "[data]\ntrain = [\"valid.tsv\"]\n");
   EXPECT_EQ(error(options()),
             "distil: student.toml names training pairs, needs data.train, data.weights and data.alignments left out, "
@@ -308,16 +364,27 @@ TEST_F(DistilTest, NamesOptionsThatDoNotFitBeforeItWritesAnything) {
   EXPECT_FALSE(fs::exists(folder() / "out"));
 }
 
+TEST_F(DistilTest, RefusesADirectoryWithAModelOrOneInWhichAnotherProcessWorks) {
+  EXPECT_EQ(error(options(), "teacher"),
+            "distil: teacher holds a model, needs a directory for the steps; choose another --out");
+  EXPECT_FALSE(fs::exists(folder() / "teacher" / "1-translations"));
+  const RunLock lock(folder() / "taken");
+  EXPECT_THAT(error(options(), "taken"), HasSubstr("another process trains in taken"));
+  EXPECT_FALSE(fs::exists(folder() / "taken" / "1-translations"));
+}
+
 TEST(DistilOptions, AreReadFromAConfig) {
   const auto options = parse_config<DistilOptions>(
       "teachers = [\"a\", \"b\"]\ninputs = [\"in\"]\nstudent = \"s.toml\"\nquantise = false\n"
-      "[search]\nbest_by = \"chrf\"\n[filter]\nmin_log_probability = -1.5\n[shortlist]\nlearn = false\nbest = 50\n",
+      "[search]\nbest_by = \"chrf\"\n[filter]\nmin_log_probability = -1.5\n[shortlist]\nlearn = false\nbest = 50\n"
+      "[tuning]\nsteps = 7\n",
       "distil.toml");
   EXPECT_THAT(options.teachers, ElementsAre("a", "b"));
   EXPECT_EQ(options.search.best_by, HypothesisChoice::kChrf);
   EXPECT_EQ(options.filter.min_log_probability, -1.5);
   EXPECT_FALSE(options.shortlist.learn || options.quantise);
   EXPECT_EQ(options.shortlist.best, 50);
+  EXPECT_EQ(options.tuning.steps, 7);
 }
 
 }  // namespace

@@ -70,6 +70,13 @@ TEST(OptionRules, NameTheOptionItsValueAndWhatItNeeds) {
             "train: model.norm is std_norm, needs a model.size above 1, because std_norm divides by size - 1");
   EXPECT_EQ(error_with({"train.rdrop=1", "train.simcut=3"}),
             "train: train.simcut is 3.0, needs train.rdrop=0, because SimCut replaces it");
+  EXPECT_EQ(error_with({"train.quantise=int8"}), "no error");
+  EXPECT_EQ(
+      error_with({"train.quantise=int8", "train.precision=bf16"}),
+      "train: train.quantise is \"int8\", needs train.precision=fp32, because bf16 would round the rounded numbers "
+      "again");
+  EXPECT_EQ(error_with({"model.exits.layers=[1]", "train.part=halting", "train.quantise=int8"}),
+            "train: train.quantise is \"int8\", needs train.part=model, because no other parameters may change");
   EXPECT_EQ(error_with({"train.guided_alignment=1"}),
             "train: train.guided_alignment is 1.0, needs data.alignments, the links that it learns");
   EXPECT_EQ(error_with({R"(data.alignments=["links"])"}),

@@ -214,6 +214,7 @@ const std::vector<OptionRow>& option_rows() {
       {"train.guided_head", "1", text + kGuided},
       {"train.part", "halting", letters + kExits},
       {"train.precision", "bf16", letters},
+      {"train.quantise", "int8", letters},
       {"train.device", "cuda:127", letters},
       {"train.log_every", "1", letters},
       {"train.validate_every", "1", letters},

@@ -84,6 +84,10 @@ TEST(ModelMemory, GrowsWithTheStateOfTheOptimiserAndTheBatch) {
   EXPECT_EQ(training_memory(model, train, {.input = 100, .output = 100}) - 4 * 9 * numbers, batch);
   train.part = TrainedPart::kHalting;
   EXPECT_EQ(training_memory(model, train, {.input = 100, .output = 100}), 4 * 9 * numbers);
+  train = {.quantise = ProductRounding::kInt8, .average = 0.9};
+  EXPECT_EQ(training_memory(model, train, {}), 4 * 10 * numbers);
+  EXPECT_EQ(training_memory(model, train, {.input = 100, .output = 100}) - 4 * 10 * numbers,
+            batch + 4 * 100 * 2 * (12 + 12));
 }
 
 TEST(ModelMemory, GrowsWithTheEdgesOfAdditiveAttention) {

@@ -135,6 +135,19 @@ TEST(ProjectedConsistencyLoss, EqualsTheLossOfTheCountedPassesWhenTheyAgree) {
   EXPECT_EQ(sums(kSimCut).correct, once.correct);
 }
 
+TEST(ProjectedConsistencyLoss, CountsTheSamePassesWithAWeightOfZero) {
+  const Tensors x = loss_arguments(8, 6, 30, at::kFloat);
+  const at::Tensor labels_T = make_labels(4, 30).repeat({2});
+  for (Consistency consistency : {kRDrop, kSimCut}) {
+    consistency.weight = 0;
+    const LossSums fused = projected_consistency_loss(x[0], x[1], x[2], labels_T, consistency).sums();
+    const LossSums plain = projected_consistency_loss_plain(x[0], x[1], x[2], labels_T, consistency).sums();
+    EXPECT_EQ(fused.tokens, consistency.kind == kernels::ConsistencyKind::kSimCut ? 4 : 8);
+    EXPECT_EQ(plain.tokens, fused.tokens);
+    EXPECT_NEAR(fused.loss, plain.loss, 1e-4);
+  }
+}
+
 TEST(ProjectedConsistencyLoss, NamesArgumentsThatDoNotFit) {
   const at::Tensor state = at::zeros({3, 5}).to(test_device());
   const at::Tensor weight = at::zeros({4, 5}).to(test_device());

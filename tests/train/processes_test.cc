@@ -88,7 +88,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Settings{"plain", {}},
                     Settings{"accumulation", {"train.accumulate=3", "model.dropout.residual=0.1"}},
                     Settings{"rdrop", {"train.rdrop=1", "model.dropout.residual=0.1"}},
-                    Settings{"simcut", {"train.simcut=2", "train.cut=0.3"}},
+                    Settings{"simcut", {"train.simcut=2", "train.cut=0.3"}}, Settings{"int8", {"train.quantise=int8"}},
                     Settings{"averaging", {"train.average=0.5", "train.keep_best=2"}},
                     Settings{"patience", {"train.patience=1", "train.learning_rate=0.5", "train.steps=20"}},
                     Settings{"universal", {"model.kind=universal"}},

@@ -82,7 +82,7 @@ PairReader::PairReader(std::vector<LineReader> readers, const PairOptions& optio
     : readers_(std::move(readers)), options_(options) {
   if (options.has_links) {
     check(!readers_.empty(), "{}: files are none, needs a file of links behind those of the pairs", kCaller);
-    link_reader_ = std::move(readers_.back());
+    link_reader_.emplace(std::move(readers_.back()));
     readers_.pop_back();
   }
   check_num_files(readers_.size());
