@@ -93,6 +93,8 @@ TEST(OptionRules, NameTheOptionItsValueAndWhatItNeeds) {
       error_with({"model.share_layers=true", "model.kind=universal"}),
       "train: model.share_layers is true, needs model.kind=transformer or language_model; universal has one layer "
       "on each side anyway");
+  EXPECT_EQ(error_with({"model.share_layers=true", "model.encoder_layers=1", "model.decoder_layers=1"}),
+            "train: model.share_layers is true, needs more than one layer on a side");
   EXPECT_EQ(error_with({"model.mirror_positions=true"}),
             "train: model.mirror_positions is true, needs data.end_input=true, which stays at the end of a mirrored "
             "input");
