@@ -84,11 +84,11 @@ def reverse_pair(draw, length):
 
 
 def copy(given, folder):
-    return letter_settings("copy", 40, 40), sets_of_lengths(copy_pair, (60, 100), (20, 40, 80, 200, 400))
+    return letter_settings("copy", 40, 40), sets_of_lengths(copy_pair, (60, 100, 200), (20, 40, 80, 400))
 
 
 def reverse(given, folder):
-    return letter_settings("reverse", 40, 40), sets_of_lengths(reverse_pair, (60, 100), (20, 40, 80, 200, 400))
+    return letter_settings("reverse", 40, 40), sets_of_lengths(reverse_pair, (60, 100, 200), (20, 40, 80, 400))
 
 
 # --- Sorting: up to 20 letters, or numbers from 1 to 100, in training
@@ -111,9 +111,9 @@ def sort_uneven_pair(symbols, draw, length):
 
 
 def successor_pair(symbols, draw, length):
-    """Asks for the next larger symbol of a sequence, as many times as the sequence has it: the hint of Awasthi and Gupta
-    (2023), "Improving length-generalization in Transformers via task hinting". A word of its own asks after each symbol,
-    so that a model without positions can tell it from the sequence."""
+    """Asks for the next larger symbol of a sequence, as many times as the sequence has it: the hint of Awasthi and
+    Gupta (2023), "Improving length-generalization in Transformers via task hinting". A word of its own asks after each
+    symbol, so that a model without positions can tell it from the sequence."""
     drawn = draw_uneven(symbols, draw, length)
     asked = draw.choice(drawn)
     later = [i for i in drawn if i > asked]
@@ -122,7 +122,7 @@ def successor_pair(symbols, draw, length):
 
 
 def sort_sets(symbols):
-    return sets_of_lengths(lambda draw, length: sort_pair(symbols, draw, length), (30, 50), (10, 20, 40, 60, 100))
+    return sets_of_lengths(lambda draw, length: sort_pair(symbols, draw, length), (30, 50, 80), (10, 20, 40, 60, 100))
 
 
 def sort(given, folder):
@@ -150,8 +150,8 @@ def sort_numbers(given, folder):
 # --- Addition: numbers of up to 20 digits in training
 
 def draw_numbers(draw, length):
-    """Returns two numbers, one of which has `length` digits, and their sum, the least significant digit first. The other
-    number has as many digits in every other pair."""
+    """Returns two numbers, one of which has `length` digits, and their sum, the least significant digit first. The
+    other number has as many digits in every other pair."""
     other = length if draw.randrange(2) else draw.randint(1, length)
     longer, shorter = draw.choices(range(10), k=length), draw.choices(range(10), k=other)
     total, carry = [], 0
@@ -169,7 +169,7 @@ def column_pair(draw, length):
 
 
 def addition(given, folder):
-    return letter_settings("addition", 20, 21), sets_of_lengths(column_pair, (30, 50), (10, 20, 40, 60, 100))
+    return letter_settings("addition", 20, 21), sets_of_lengths(column_pair, (30, 50, 80), (10, 20, 40, 60, 100))
 
 
 def hinted_pair(draw, length):
@@ -185,7 +185,7 @@ def hinted_pair(draw, length):
 
 def addition_hints(given, folder):
     return (generated_settings(folder, "addition-hints", [hinted_pair], longest=20),
-            sets_of_lengths(hinted_pair, (30, 50), (10, 20, 40, 60, 100)))
+            sets_of_lengths(hinted_pair, (30, 50, 80), (10, 20, 40, 60, 100)))
 
 
 # --- SCAN (Lake and Baroni 2018, "Generalization without systematicity"), made from its grammar
@@ -250,8 +250,8 @@ def scan_marks(given, folder):
 # --- COGS (Kim and Linzen 2020)
 
 def cogs(given, folder):
-    """COGS in its variable-free form: the files train, dev, test and gen.tsv of the folder --cogs. It has no set for the
-    choice: dev has sentences like those of training."""
+    """COGS in its variable-free form: the files train, dev, test and gen.tsv of the folder --cogs. It has no set for
+    the choice: dev has sentences like those of training."""
     def read(name):
         text = (pathlib.Path(given.cogs) / f"{name}.tsv").read_text(encoding="utf-8")
         return [tuple(field.split() for field in line.split("\t")[:2]) for line in text.splitlines()]
@@ -263,7 +263,7 @@ def cogs(given, folder):
 
 
 TASKS = {"reverse": reverse, "addition": addition, "sort-uneven": sort_uneven, "scan-marks": scan_marks,
-         "addition-hints": addition_hints, "sort-hints": sort_hints, "sort-numbers": sort_numbers, "scan-26": scan_26,
+         "sort-hints": sort_hints, "addition-hints": addition_hints, "scan-26": scan_26, "sort-numbers": sort_numbers,
          "sort": sort, "scan": scan, "cogs": cogs, "copy": copy}
 
 
