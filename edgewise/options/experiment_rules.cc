@@ -96,6 +96,9 @@ constexpr auto kTrainingRules = std::to_array<OptionRule<Experiment>>({
      "model.rotary.scaling=llama3"},
     {"model.t5_buckets model.t5_distance", [](const Experiment& e) { return e.model.positions == PositionKind::kT5; },
      "model.positions=t5"},
+    {"model.cross_distance", [](const Experiment& e) { return e.model.positions == PositionKind::kT5; },
+     "model.positions=t5"},
+    {"model.cross_distance", has_encoder, "model.kind=transformer"},
     {"batch.positions",
      [](const Experiment& e) {
        return has_position_vectors(e.model.positions) || e.model.positions == PositionKind::kRotary;
@@ -131,6 +134,8 @@ constexpr auto kTrainingRules = std::to_array<OptionRule<Experiment>>({
      "data.alignments, the links that it learns"},
     {"train.guided_alignment", [](const Experiment& e) { return e.model.kind == ModelKind::kTransformer; },
      "model.kind=transformer"},
+    {"train.guided_alignment", [](const Experiment& e) { return !e.model.cross_distance; },
+     "model.cross_distance=false"},
     {"train.guided_layer train.guided_head", [](const Experiment& e) { return e.train.guided_alignment > 0; },
      "train.guided_alignment above 0"},
     {"train.cut", [](const Experiment& e) { return e.train.simcut > 0; }, "train.simcut above 0"},

@@ -99,6 +99,10 @@ TEST(OptionRules, NameTheOptionItsValueAndWhatItNeeds) {
             "train: model.mirror_positions is true, needs data.end_input=true, which stays at the end of a mirrored "
             "input");
   EXPECT_EQ(error_with({"model.mirror_positions=true", "data.end_input=true"}), "no error");
+  EXPECT_EQ(error_with({"model.cross_distance=true"}), "train: model.cross_distance is true, needs model.positions=t5");
+  EXPECT_EQ(error_with({"model.cross_distance=true", "model.positions=t5", "model.mirror_positions=true",
+                        "data.end_input=true"}),
+            "no error");
   EXPECT_EQ(error_with({"model.positions=learned"}), "no error");
   EXPECT_EQ(error_with({"model.positions=learned", "model.max_positions=256"}),
             "train: model.max_positions is 256, needs more than data.max_length, which is 256; set a smaller "

@@ -91,9 +91,10 @@ TransformerOptions arbitrary_model_options(ModelKind kind) {
   if (*rc::gen::arbitrary<bool>()) options.clamp = 0.7;
   options.final_norm = *rc::gen::arbitrary<bool>();
   options.positions = arbitrary_positions(options);
-  options.mirror_positions = has_formula(options.positions) && options.size % 2 == 0 &&
-                             options.size >= 2 * smallest_position_size(options.positions) &&
-                             *rc::gen::arbitrary<bool>();
+  options.cross_distance = options.positions == PositionKind::kT5 && *rc::gen::arbitrary<bool>();
+  const bool has_halves = has_formula(options.positions) && options.size % 2 == 0 &&
+                          options.size >= 2 * smallest_position_size(options.positions);
+  options.mirror_positions = (has_halves || options.cross_distance) && *rc::gen::arbitrary<bool>();
   options.max_positions = *rc::gen::inRange<std::int64_t>(17, 40);  // kInputs have at most 17 tokens
   options.rotary.base = *rc::gen::element(10.0, 10'000.0, 1e6);
   options.rotary.scaling = any_of<RotaryScaling>();
