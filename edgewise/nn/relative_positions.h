@@ -30,8 +30,8 @@ struct RelativePositions {
   /// `options`. The distance of two nodes is that of their numbers, so the nodes of a sentence are consecutive.
   SelfPositions of_nodes(std::span<const std::int64_t> positions, const at::TensorOptions& options) const;
 
-  /// Returns what cross-attention reads, for destinations and sources at these positions: numbers that are added to
-  /// scores if has_bias(), else nothing. `device` is that of the scores.
+  /// Returns what cross-attention reads, for destinations and sources at these positions: T5's numbers, which are added
+  /// to scores, or for another kind nothing. `device` is that of the scores.
   SelfPositions between(std::span<const std::int64_t> destinations, std::span<const std::int64_t> sources,
                         const at::Device& device) const;
 
