@@ -91,7 +91,9 @@ TransformerOptions arbitrary_model_options(ModelKind kind) {
   if (*rc::gen::arbitrary<bool>()) options.clamp = 0.7;
   options.final_norm = *rc::gen::arbitrary<bool>();
   options.positions = arbitrary_positions(options);
-  options.cross_distance = options.positions == PositionKind::kT5 && *rc::gen::arbitrary<bool>();
+  const bool can_have_distances = kind == ModelKind::kTransformer && options.score == ScoreKind::kDot;
+  options.cross_distance = can_have_distances && *rc::gen::inRange(0, 3) == 0;
+  if (options.cross_distance) options.positions = PositionKind::kT5;
   const bool has_halves = has_formula(options.positions) && options.size % 2 == 0 &&
                           options.size >= 2 * smallest_position_size(options.positions);
   options.mirror_positions = (has_halves || options.cross_distance) && *rc::gen::arbitrary<bool>();
