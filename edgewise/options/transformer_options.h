@@ -164,6 +164,12 @@ struct TransformerOptions : LayerOptions {
     return kind == ModelKind::kUniversal || share_layers ? std::min<std::int64_t>(layers, 1) : layers;
   }
 
+  /// Returns whether self-attention of a decoder layer, counted from 0, has a product for queries alone in translating:
+  /// tokens may have halted before this layer, or before another one with its parameters.
+  bool has_separate_queries(std::int64_t layer) const {
+    return exits.can_halt() && (share_layers || layer >= exits.layers.front());
+  }
+
   /// Returns whether the first sublayer of a decoder layer is an SSRU.
   bool has_ssru() const { return decoder_mixer == DecoderMixer::kSsru; }
 

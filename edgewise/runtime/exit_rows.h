@@ -24,11 +24,6 @@ class ExitRows {
   /// Returns whether rows can halt.
   bool are_on() const { return options_.exits.can_halt(); }
 
-  /// Returns whether rows may have halted before a layer, whose number counts from 0.
-  bool is_after_exit(std::size_t layer) const {
-    return static_cast<std::int64_t>(layer) >= options_.exits.layers.front();
-  }
-
   /// Starts with active rows at `positions`; row r attends to the input tokens `inputs[r]`.
   void begin(std::span<const std::int64_t> positions, std::span<const kernels::SourceRange> inputs);
 

@@ -187,7 +187,8 @@ class RuntimeScorer : public Scorer {
       rows_.compute_first(exits_.num_rows());
       rows_.prepare_input(rows_.pre_norm(layer.self_attention.norm));
       const NormParameters& cross_norm = rows_.pre_norm(layer.cross_attention.norm);
-      exits_.is_after_exit(i) ? self_attend_active(i, cross_norm) : decoder_self_attend(i, cross_norm);
+      const bool has_queries = weights_.options.has_separate_queries(static_cast<std::int64_t>(i));
+      has_queries ? self_attend_active(i, cross_norm) : decoder_self_attend(i, cross_norm);
       if (exits_.num_active() == 0) continue;
       const bool is_recorded = recorded != nullptr && static_cast<std::int64_t>(i) <= recorder_.layer();
       cross_attend_active(i, rows_.pre_norm(layer.feed_forward.norm), is_recorded);

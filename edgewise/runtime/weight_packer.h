@@ -87,7 +87,7 @@ class WeightPacker {
         parameters.ssru = read_ssru(layer + "ssru");
         parameters.self_attention.norm = read_norm(layer + "ssru_norm");
       } else {
-        parameters.self_attention = read_self_attention(layer, has_joined_query(i), has_separate_query(i));
+        parameters.self_attention = read_self_attention(layer, options_.has_separate_queries(i));
       }
       if (has_encoder(options_.kind)) parameters.cross_attention = read_cross_attention(layer);
       parameters.feed_forward = read_feed_forward(layer);
@@ -210,25 +210,15 @@ class WeightPacker {
     }
   }
 
-  // Rows halt at exits: later layers compute keys and values of more rows than queries. A shared layer runs before and
-  // after an exit.
-  bool has_joined_query(std::int64_t layer) const {
-    return !options_.exits.can_halt() || layer < options_.exits.layers.front();
-  }
-  bool has_separate_query(std::int64_t layer) const {
-    return !has_joined_query(layer) || (options_.exits.can_halt() && options_.share_layers);
-  }
-
-  AttentionParameters<T> read_self_attention(const std::string& layer, bool is_joined = true,
-                                             bool is_separate = false) {
-    const std::string name = layer + "self_attention";
+  AttentionParameters<T> read_self_attention(const std::string& layer, bool has_separate_queries = false) {
     AttentionParameters<T> attention;
-    if (is_joined) attention.query_key_value = read_projections(name, {"query", "key", "value"});
-    if (is_separate) {
-      attention.query = read_projections(name, {"query"});
-      attention.key_value = read_projections(name, {"key", "value"});
+    if (has_separate_queries) {
+      attention.query = read_projections(layer + "self_attention", {"query"});
+      attention.key_value = read_projections(layer + "self_attention", {"key", "value"});
+    } else {
+      attention.query_key_value = read_projections(layer + "self_attention", {"query", "key", "value"});
     }
-    read_common_attention_parameters(name, attention);
+    read_common_attention_parameters(layer + "self_attention", attention);
     return attention;
   }
 
