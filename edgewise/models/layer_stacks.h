@@ -95,19 +95,24 @@ struct Encoder : LayerStack<EncoderLayer> {
 /// The two attentions of a decoder layer, in the order in which they run. With an SSRU, kSelf stands for this.
 enum class DecoderAttention { kSelf, kCross };
 
-/// The relations of a batch that a decoder reads, and the positions of the decoder nodes, [D], which it reads with
-/// relative positions alone.
+/// The relations of a batch that a decoder reads. It reads the positions of the decoder nodes, [D], with relative
+/// positions alone, and those of the encoder nodes, [S], with cross_distance alone (options/transformer_options.h).
 struct DecoderEdges {
   const LayerRelations& decoder_decoder;
   const Relation& encoder_decoder;
   std::span<const std::int64_t> node_positions = {};
+  std::span<const std::int64_t> source_positions = {};
 };
 
 /// A stack of decoder layers, fused or as functions for update_graph, as in Encoder.
 struct Decoder : LayerStack<DecoderLayer> {
+  RelativePositions cross_positions;  // act in the cross-attention of each layer
+
   Decoder() = default;
   Decoder(const TransformerOptions& options, RandomStream& random)
-      : LayerStack(options, options.decoder_layers, /*is_causal=*/true, random) {}
+      : LayerStack(options, options.decoder_layers, /*is_causal=*/true, random) {
+    if (options.cross_distance) cross_positions = RelativePositions(options, /*is_causal=*/false, random);
+  }
 
   /// Maps initial states [D, M] to final states [D, M]. `node_positions`, [D], are read with relative positions alone.
   at::Tensor operator()(const LayerRelations& decoder_decoder, const Relation& encoder_decoder, const at::Tensor& x_DM,
@@ -128,6 +133,12 @@ struct Decoder : LayerStack<DecoderLayer> {
   /// Computes the new "x" from "x", "wv" and "z", or "cell" of an SSRU. With kCross the function includes feed-forward
   /// and, after the last layer, the final norm.
   NodeFunction post_func(std::int64_t layer, DecoderAttention which, Pass& pass) const;
+
+  template <typename Self, typename Visitor>
+  static void list_parts(Self& self, Visitor&& part) {
+    LayerStack::list_parts(self, part);
+    part("cross_position_bias", self.cross_positions.bias_BH);
+  }
 };
 
 }  // namespace edgewise

@@ -166,7 +166,8 @@ std::int64_t count_parameters(const TransformerOptions& options) {
   const std::int64_t decoder_layer = count_decoder_layer(options);
   const std::int64_t norms = options.final_norm ? sides * count_norm(options) : 0;
   const std::int64_t buckets = options.positions == PositionKind::kT5 ? options.t5_buckets * options.heads : 0;
-  const std::int64_t positions = sides * (options.num_learned_positions() * options.size + buckets);
+  const std::int64_t tables = sides + (options.cross_distance ? 1 : 0);
+  const std::int64_t positions = sides * options.num_learned_positions() * options.size + tables * buckets;
   const std::int64_t exits = std::ssize(options.exits.layers) * count_halting_unit(options);
   const std::int64_t around = count_vocabulary_layers(options) + positions + norms + exits;
   if (options.kind == ModelKind::kUniversal) {

@@ -71,7 +71,7 @@ at::Tensor Transformer::embed(const Embedding& embedding, const SidePositions& s
 
 at::Tensor Transformer::embed_input(const Batch& batch, Pass& pass) const {
   std::vector<std::int64_t> mirrored;
-  if (options_.mirror_positions) mirrored = mirrored_positions(batch);
+  if (options_.has_mirrored_vectors()) mirrored = mirrored_positions(batch);
   return embed(vocabulary_.input_embedding, input_positions_, batch.input_tokens, batch.input_positions, pass,
                mirrored);
 }
@@ -98,6 +98,11 @@ LayerRelations Transformer::decoder_relations(const Batch& batch) const {
   return {decoder_patterns_, batch.graph.relation(kDecoderDecoder), batch.output_lengths};
 }
 
+std::vector<std::int64_t> Transformer::source_positions(const Batch& batch) const {
+  if (!options_.cross_distance) return {};
+  return options_.mirror_positions ? mirrored_positions(batch) : batch.input_positions;
+}
+
 at::Tensor Transformer::encode(const Batch& batch, Pass& pass) const {
   return encoder_(encoder_relations(batch), embed_input(batch, pass), pass, batch.input_positions);
 }
@@ -111,7 +116,8 @@ std::vector<at::Tensor> Transformer::decode_at(std::span<const std::int64_t> dep
                                                const at::Tensor& encoded_SM, Pass& pass,
                                                std::vector<at::Tensor>* before_norm) const {
   const LayerRelations relations = decoder_relations(batch);
-  return decoder_.states_at(depths, {relations, batch.graph.relation(kEncoderDecoder), batch.output_positions},
+  const std::vector<std::int64_t> sources = source_positions(batch);
+  return decoder_.states_at(depths, {relations, batch.graph.relation(kEncoderDecoder), batch.output_positions, sources},
                             embed_output(batch.output_tokens, batch.output_positions, pass), encoded_SM, pass,
                             before_norm);
 }
@@ -120,6 +126,9 @@ ExitedStates Transformer::decode_with_exits(const Batch& batch, const at::Tensor
   const LayerRelations relations = decoder_relations(batch);
   at::Tensor x_DM = embed_output(batch.output_tokens, batch.output_positions, pass);
   const SelfPositions positions = decoder_.positions.of_nodes(batch.output_positions, x_DM.options());
+  const SelfPositions between =
+      decoder_.cross_positions.between(batch.output_positions, source_positions(batch), x_DM.device());
+  const AttentionEdges cross_edges(batch.graph.relation(kEncoderDecoder), between);
   std::vector<double> thresholds;
   for (std::size_t i = 0; i < batch.output_lengths.size(); ++i) {
     for (std::int64_t node = 0; node < batch.output_lengths[i]; ++node) {
@@ -132,9 +141,8 @@ ExitedStates Transformer::decode_with_exits(const Batch& batch, const at::Tensor
   auto* is_active = is_active_D1.mutable_data_ptr<bool>();
   auto exit = exits_.begin();
   for (std::size_t i = 0; i < decoder_.layers.size(); ++i) {
-    const SelfEdges self_edges(relations.of_layer(i), positions);
-    const at::Tensor next_DM =
-        decoder_.layers[i](self_edges, batch.graph.relation(kEncoderDecoder), x_DM, encoded_SM, pass);
+    const AttentionEdges self_edges(relations.of_layer(i), positions);
+    const at::Tensor next_DM = decoder_.layers[i](self_edges, cross_edges, x_DM, encoded_SM, pass);
     x_DM = at::where(copy_to_device(is_active_D1, x_DM.device()), next_DM, x_DM);
     const auto layers = static_cast<std::int64_t>(i) + 1;
     if (exit == exits_.end() || options_.exits.layers[static_cast<std::size_t>(exit - exits_.begin())] != layers)
@@ -261,6 +269,7 @@ at::Tensor Transformer::forward_by_messages(MessageGraph& graph, const Batch& ba
   const at::Tensor input_SM = embed_input(batch, pass);
   set_columns(graph.nodes(kEncoder), input_SM, encoder_.position_columns(batch.input_positions, input_SM.options()));
   encode_by_messages(graph, batch, pass);
+  if (options_.cross_distance) frame.set("position", graph.nodes(kEncoder), at::tensor(source_positions(batch)));
   const at::Tensor output_DM = embed_output(batch.output_tokens, batch.output_positions, pass);
   set_columns(graph.nodes(kDecoder), output_DM, decoder_.position_columns(batch.output_positions, output_DM.options()));
   decode_by_messages(graph, batch, pass);

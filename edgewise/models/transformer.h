@@ -51,6 +51,9 @@ class Transformer {
   LayerRelations encoder_relations(const Batch& batch) const;
   LayerRelations decoder_relations(const Batch& batch) const;
 
+  /// Returns the positions of encoder nodes that cross-attention reads with cross_distance; empty without it.
+  std::vector<std::int64_t> source_positions(const Batch& batch) const;
+
   // --- Fused: for training and decoding.
   at::Tensor encode(const Batch& batch, Pass& pass) const;                                // [S, M]
   at::Tensor decode(const Batch& batch, const at::Tensor& encoded_SM, Pass& pass) const;  // [D, M]

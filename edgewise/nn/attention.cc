@@ -56,7 +56,7 @@ at::Tensor scale_query(const MultiHeadAttentionOptions& options, const Relation&
 
 }  // namespace
 
-const SelfPositions SelfEdges::kNoPositions;
+const SelfPositions AttentionEdges::kNoPositions;
 
 AttentionRecorder::AttentionRecorder(Callback callback) : callback_(std::move(callback)) {
   check(active_callback == nullptr, "AttentionRecorder: this thread has one already, needs at most one");
@@ -152,7 +152,7 @@ at::Tensor MultiHeadAttention::average(const Relation& relation, const at::Tenso
   return attend(relation, scale_query(options, relation, query_DHK), key_SGK, value_SGV, attention);
 }
 
-at::Tensor MultiHeadAttention::average_self(const SelfEdges& edges, const at::Tensor& x_NI, Pass& pass) const {
+at::Tensor MultiHeadAttention::average_self(const AttentionEdges& edges, const at::Tensor& x_NI, Pass& pass) const {
   const Projections self = rotate(get(x_NI), edges.positions.rotation);
   return average(edges.relation, self.query, self.key, self.value, pass, edges.positions.bias);
 }

@@ -64,17 +64,18 @@ struct Projections {
   Columns columns() const;
 };
 
-/// The positions of nodes, as self-attention reads them (nn/relative_positions.h); by default not at all.
+/// The positions of nodes, as attention reads them (nn/relative_positions.h); by default not at all.
 struct SelfPositions {
   PositionRows rotation;           // turns queries and keys (ops/rotate.h); a table for each node's head
   std::optional<Score> bias = {};  // added to the scaled, clamped dot product
 };
 
-/// The edges of self-attention, and what it reads of positions. Both must outlive this object.
-struct SelfEdges {
+/// The edges of an attention, and what it reads of positions. Both must outlive this object.
+struct AttentionEdges {
   // NOLINTNEXTLINE(google-explicit-constructor): edges alone have no positions
-  SelfEdges(const Relation& edges) : SelfEdges(edges, kNoPositions) {}
-  SelfEdges(const Relation& edges, const SelfPositions& self_positions) : relation(edges), positions(self_positions) {}
+  AttentionEdges(const Relation& edges) : AttentionEdges(edges, kNoPositions) {}
+  AttentionEdges(const Relation& edges, const SelfPositions& self_positions)
+      : relation(edges), positions(self_positions) {}
 
   static const SelfPositions kNoPositions;
 
@@ -134,7 +135,7 @@ struct MultiHeadAttention {
                      const at::Tensor& value_SGV, Pass& pass, const std::optional<Score>& bias = {}) const;
 
   /// Projects states, and averages along the edges of self-attention: [N, H, V].
-  at::Tensor average_self(const SelfEdges& edges, const at::Tensor& x_NI, Pass& pass) const;
+  at::Tensor average_self(const AttentionEdges& edges, const at::Tensor& x_NI, Pass& pass) const;
 
   /// Applies the output projection to the concatenated heads: [D, H, V] to [D, O].
   at::Tensor get_o(const at::Tensor& average_DHV) const;

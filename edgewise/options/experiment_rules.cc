@@ -94,6 +94,9 @@ constexpr auto kTrainingRules = std::to_array<OptionRule<Experiment>>({
      "model.rotary.scaling=llama3"},
     {"model.t5_buckets model.t5_distance", [](const Experiment& e) { return e.model.positions == PositionKind::kT5; },
      "model.positions=t5"},
+    {"model.cross_distance", [](const Experiment& e) { return e.model.positions == PositionKind::kT5; },
+     "model.positions=t5"},
+    {"model.cross_distance", has_encoder, "model.kind=transformer"},
     {"batch.positions",
      [](const Experiment& e) {
        return has_position_vectors(e.model.positions) || e.model.positions == PositionKind::kRotary;
@@ -108,6 +111,9 @@ constexpr auto kTrainingRules = std::to_array<OptionRule<Experiment>>({
     {"model.universal", is_universal, "model.kind=universal"},
     {"model.share_layers", [](const Experiment& e) { return !is_universal(e); },
      "model.kind=transformer or language_model; universal has one layer on each side anyway"},
+    {"model.share_layers",
+     [](const Experiment& e) { return std::max(e.model.num_encoder_layers(), e.model.decoder_layers) > 1; },
+     "more than one layer on a side"},
     {"model.encoder_layers model.encoder_relation", has_encoder,
      "model.kind=transformer or universal; a language model has decoder_layers"},
     {"model.universal.epsilon model.universal.halting_bias model.universal.ponder_weight model.universal.halted_keys",
@@ -126,6 +132,8 @@ constexpr auto kTrainingRules = std::to_array<OptionRule<Experiment>>({
      "data.alignments, the links that it learns"},
     {"train.guided_alignment", [](const Experiment& e) { return e.model.kind == ModelKind::kTransformer; },
      "model.kind=transformer"},
+    {"train.guided_alignment", [](const Experiment& e) { return !e.model.cross_distance; },
+     "model.cross_distance=false"},
     {"train.guided_layer train.guided_head", [](const Experiment& e) { return e.train.guided_alignment > 0; },
      "train.guided_alignment above 0"},
     {"train.cut", [](const Experiment& e) { return e.train.simcut > 0; }, "train.simcut above 0"},

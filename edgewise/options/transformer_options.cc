@@ -61,12 +61,21 @@ void check_relative_positions(const TransformerOptions& options, std::string_vie
         options.t5_buckets);
 }
 
+void check_cross_distance(const TransformerOptions& options, std::string_view caller, std::string_view prefix) {
+  if (!options.cross_distance) return;
+  check(has_encoder(options.kind), "{}: {}cross_distance is true, needs {}kind=transformer", caller, prefix, prefix);
+  check(options.positions == PositionKind::kT5, "{}: {}cross_distance is true, needs {}positions=t5", caller, prefix,
+        prefix);
+}
+
 void check_mirrored_positions(const TransformerOptions& options, std::string_view caller, std::string_view prefix) {
   if (!options.mirror_positions) return;
   check(has_encoder(options.kind), "{}: {}mirror_positions is true, needs {}kind=transformer or universal", caller,
         prefix, prefix);
-  check(has_formula(options.positions), "{}: {}mirror_positions is true, needs {}positions with a formula", caller,
+  check(has_formula(options.positions) || options.cross_distance,
+        "{}: {}mirror_positions is true, needs {}positions with a formula, or {}cross_distance=true", caller, prefix,
         prefix, prefix);
+  if (!options.has_mirrored_vectors()) return;
   const std::int64_t smallest = 2 * smallest_position_size(options.positions);
   check(options.size % 2 == 0 && options.size >= smallest,
         "{}: {}size is {}, needs an even number of at least {} with {}mirror_positions", caller, prefix, options.size,
@@ -158,6 +167,7 @@ void check_layer_options(const TransformerOptions& options, std::string_view cal
         "{}: {}size is {}, needs at least {} with {}positions={}", caller, prefix, options.size,
         smallest_position_size(options.positions), prefix, enum_name(options.positions));
   check_relative_positions(options, caller, prefix);
+  check_cross_distance(options, caller, prefix);
   check_mirrored_positions(options, caller, prefix);
   check_decoder_mixer(options, caller, prefix);
   check_exits(options, caller, prefix);

@@ -133,6 +133,7 @@ struct TransformerOptions : LayerOptions {
   RotaryOptions rotary;
   std::int64_t t5_buckets = 32;
   std::int64_t t5_distance = 128;
+  bool cross_distance = false;
   bool scale_embedding = true;
   EmbeddingInit embedding_init = EmbeddingInit::kXavier;
   BeginEmbedding begin_embedding = BeginEmbedding::kLearned;
@@ -154,6 +155,9 @@ struct TransformerOptions : LayerOptions {
 
   /// Returns the number of encoder layers, 0 for a language model.
   std::int64_t num_encoder_layers() const { return has_encoder(kind) ? encoder_layers : 0; }
+
+  /// Returns whether position vectors of inputs have a half for the mirrored input.
+  bool has_mirrored_vectors() const { return mirror_positions && has_formula(positions); }
 
   /// Returns how many of a side's `layers` have parameters of their own.
   std::int64_t num_own_layers(std::int64_t layers) const {
@@ -215,7 +219,11 @@ struct TransformerOptions : LayerOptions {
           at_least(2).at_most(100'000));
     field("mirror_positions", self.mirror_positions,
           "give half of an input's position vectors to the places in the mirrored input, counted from its end token: a "
-          "model that copies long sequences can reverse them, too");
+          "model that copies long sequences can reverse them, too; with cross_distance, cross-attention reads these "
+          "places instead");
+    field("cross_distance", self.cross_distance,
+          "t5: cross-attention, too, adds trained numbers to scores, by the distance between the places of an output "
+          "and an input token");
     field("rotary", self.rotary, "frequencies of rotary positions");
     field("t5_buckets", self.t5_buckets, "number of t5's buckets of distances; an even number",
           at_least(4).at_most(4096));

@@ -12,12 +12,12 @@
 
 namespace edgewise {
 
-/// The relative positions of the self-attention of a stack: turns queries and keys, or adds numbers to scores
-/// (nn/relative_positions.h). For other kinds of positions, no function has an effect.
+/// The relative positions of the self-attention or the cross-attention of a stack: turns queries and keys, or adds
+/// numbers to scores (nn/relative_positions.h). For other kinds of positions, no function has an effect.
 class RowPositions {
  public:
-  /// `bias_table` is StackParameters::position_bias, which is empty for a stack that the model does not have. With
-  /// `is_causal`, no row attends to later ones.
+  /// `bias_table` is StackParameters::position_bias, which is empty for a stack that the model does not have, or
+  /// cross_bias. With `is_causal`, no row attends to later ones.
   RowPositions(const TransformerOptions& options, const HeadLayout& heads, std::span<const float> bias_table,
                bool is_causal);
 

@@ -28,6 +28,7 @@ class RuntimeScorer : public Scorer {
         embedding_(weights.options),
         encoder_positions_(weights.options, weights.heads, weights.encoder.position_bias, /*is_causal=*/false),
         decoder_positions_(weights.options, weights.heads, weights.decoder.position_bias, /*is_causal=*/true),
+        cross_positions_(weights.options, weights.heads, weights.decoder.cross_bias, /*is_causal=*/false),
         rows_(weights.options, weights.heads),
         cache_({.self_layers = std::ssize(weights.decoder.layers),
                 .cross_layers = has_encoder(weights.options.kind) ? std::ssize(weights.decoder.layers) : 0,
@@ -145,7 +146,8 @@ class RuntimeScorer : public Scorer {
   void run_decoder(StepResult* recorded, const char* caller) {
     float* states = rows_.begin(std::ssize(cache_.tokens()));
     embedding_.write(weights_.output_side(), cache_.tokens(), cache_.positions(), caller, states);
-    decoder_positions_.begin(cache_.positions());
+    begin_positions(cache_.positions());
+    if (weights_.options.cross_distance && weights_.options.mirror_positions) mirror_inputs();
     if (exits_.are_on()) return run_layers_with_exits(recorded);
     run_layers(rows_, weights_.decoder, [&](std::size_t i, const NormParameters& next) {
       if (!has_cross_attention()) return decoder_self_attend(i, next);
@@ -156,6 +158,22 @@ class RuntimeScorer : public Scorer {
       cross_attend(i, next, cache_.inputs().ranges.data(), is_recorded ? recorder_.row_weights().data() : nullptr);
       if (is_recorded) recorder_.write(*recorded);
     });
+  }
+
+  void begin_positions(std::span<const std::int64_t> positions) {
+    decoder_positions_.begin(positions);
+    if (weights_.options.cross_distance) cross_positions_.begin(positions);
+  }
+
+  /// Writes the places of the inputs' entries in the mirrored inputs.
+  void mirror_inputs() {
+    mirrored_places_.resize(cache_.inputs().entries.size());
+    for (const auto& [begin, count] : cache_.inputs().ranges) {
+      for (std::int64_t token = 0; token < count; ++token) {
+        mirrored_places_[static_cast<std::size_t>(begin + token)] =
+            static_cast<std::int32_t>(mirrored_number(token, count));
+      }
+    }
   }
 
   /// Runs the decoder's layers for rows that may halt at exits. Each layer norms the states itself, whether rows halt
@@ -177,7 +195,7 @@ class RuntimeScorer : public Scorer {
       rows_.feed_forward(layer.feed_forward, kNoNorm);
       if (!exits_.end_layer(i, rows_.state())) continue;
       rows_.reorder_rows(exits_.moved());
-      decoder_positions_.begin(exits_.positions());
+      begin_positions(exits_.positions());
     }
     rows_.reorder_rows(exits_.places());
     rows_.prepare_input(weights_.decoder.norm);
@@ -257,20 +275,23 @@ class RuntimeScorer : public Scorer {
     const AttentionParameters<T>& attention = weights_.decoder.layers[layer].cross_attention;
     const float* query = rows_.project(attention.query);
     const std::int64_t offset = cache_.cross_offset(static_cast<std::int64_t>(layer));
-    rows_.attend(attention,
-                 kernels::NodeAttention<E>{.ranges = ranges,
+    kernels::NodeAttention<E> arguments = {.ranges = ranges,
                                            .sources = cache_.inputs().entries.data(),
                                            .key_offset = offset,
                                            .query = query,
                                            .query_stride = heads_.query_width(),
-                                           .weights = recorded},
-                 next);
+                                           .weights = recorded};
+    if (weights_.options.cross_distance) {
+      if (weights_.options.mirror_positions) arguments.source_positions = mirrored_places_.data();
+      cross_positions_.add_bias(arguments);
+    }
+    rows_.attend(attention, arguments, next);
   }
 
   const Weights<T>& weights_;
   const HeadLayout& heads_;
   TokenEmbedding embedding_;
-  RowPositions encoder_positions_, decoder_positions_;
+  RowPositions encoder_positions_, decoder_positions_, cross_positions_;
   SublayerRunner<T> rows_;
   KvCache<E> cache_;
   OutputProjection output_projection_;
@@ -281,7 +302,8 @@ class RuntimeScorer : public Scorer {
   RelationPatterns encoder_patterns_;
   std::vector<const float*> cells_before_;  // the cells before the rows, and those of the rows, in a layer's SSRU
   std::vector<float*> cells_;
-  AttendedEntries<float> selected_;  // sources in the current layer of the encoder, if it has a pattern
+  std::vector<std::int32_t> mirrored_places_;  // [entries of inputs], with mirror_positions and cross_distance
+  AttendedEntries<float> selected_;            // sources in the current layer of the encoder, if it has a pattern
 };
 
 }  // namespace

@@ -35,7 +35,7 @@ struct EncoderBatch {
       tokens.insert(tokens.end(), input.begin(), input.end());
       for (std::int64_t position = 0; position < range.count; ++position) {
         positions.push_back(position);
-        if (options.mirror_positions) mirrored.push_back(mirrored_number(position, range.count));
+        if (options.has_mirrored_vectors()) mirrored.push_back(mirrored_number(position, range.count));
       }
     }
   }

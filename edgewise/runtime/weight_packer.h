@@ -105,6 +105,7 @@ class WeightPacker {
       };
       if (has_encoder(options_.kind)) weights.encoder.position_bias = read_bias("encoder.position_bias");
       weights.decoder.position_bias = read_bias("decoder.position_bias");
+      if (options_.cross_distance) weights.decoder.cross_bias = read_bias("decoder.cross_position_bias");
     }
     if (is_universal()) {
       const std::int64_t width = options_.universal.filter_width;

@@ -122,6 +122,7 @@ struct StackParameters {
   std::vector<HaltingParameters> exits;  // decoder only; one for each exit
   NormOf<T> norm;                        // after the last layer
   std::vector<float> position_bias;      // [buckets, heads], t5's only
+  std::vector<float> cross_bias;         // likewise, of cross-attention; decoder with cross_distance only
 };
 
 /// A table of vectors of tokens or positions.

@@ -120,10 +120,16 @@ TEST(OptionRules, NameTheOptionItsValueAndWhatItNeeds) {
       error_with({"model.share_layers=true", "model.kind=universal"}),
       "train: model.share_layers is true, needs model.kind=transformer or language_model; universal has one layer "
       "on each side anyway");
+  EXPECT_EQ(error_with({"model.share_layers=true", "model.encoder_layers=1", "model.decoder_layers=1"}),
+            "train: model.share_layers is true, needs more than one layer on a side");
   EXPECT_EQ(error_with({"model.mirror_positions=true"}),
             "train: model.mirror_positions is true, needs data.end_input=true, which stays at the end of a mirrored "
             "input");
   EXPECT_EQ(error_with({"model.mirror_positions=true", "data.end_input=true"}), "no error");
+  EXPECT_EQ(error_with({"model.cross_distance=true"}), "train: model.cross_distance is true, needs model.positions=t5");
+  EXPECT_EQ(error_with({"model.cross_distance=true", "model.positions=t5", "model.mirror_positions=true",
+                        "data.end_input=true"}),
+            "no error");
   EXPECT_EQ(error_with({"model.positions=learned"}), "no error");
   EXPECT_EQ(error_with({"model.positions=learned", "model.max_positions=256"}),
             "train: model.max_positions is 256, needs more than data.max_length, which is 256; set a smaller "

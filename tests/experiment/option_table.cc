@@ -168,6 +168,7 @@ const std::vector<OptionRow>& option_rows() {
       {"model.rotary.trained_length", "10", letters + kRotary + Settings{"model.rotary.scaling=llama3"}},
       {"model.t5_buckets", "8", letters + Settings{"model.positions=t5"}},
       {"model.t5_distance", "5", letters + Settings{"model.positions=t5", "model.t5_buckets=4"}},
+      {"model.cross_distance", "true", letters + Settings{"model.positions=t5"}},
       {"model.scale_embedding", "false", letters},
       {"model.embedding_init", "normal", letters},
       {"model.begin_embedding", "zero", letters},

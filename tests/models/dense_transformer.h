@@ -181,6 +181,23 @@ class DenseTransformer {
     return (distance < 0 ? 4 : 0) + (magnitude < 3 ? magnitude : magnitude < 4 ? 2 : 3);
   }
 
+  /// Returns what is added to scores of cross-attention, [B, heads, T, N], for a mask [B, 1, N].
+  at::Tensor cross_bias(std::int64_t outputs, const at::Tensor& mask) const {
+    const at::Tensor table = parameter_.at("decoder.cross_position_bias");
+    at::Tensor bias = at::zeros({mask.size(0), options_.heads, outputs, mask.size(2)}, at::kDouble);
+    for (std::int64_t b = 0; b < mask.size(0); ++b) {
+      const std::int64_t last = mask[b].sum().item<std::int64_t>() - 1;
+      for (std::int64_t input = 0; input < mask.size(2); ++input) {
+        const std::int64_t place = options_.mirror_positions && input < last ? last - 1 - input : input;
+        for (std::int64_t output = 0; output < outputs; ++output) {
+          bias.select(0, b).select(1, output).select(1, input).copy_(
+              table[bucket(output - place, /*is_causal=*/false)]);
+        }
+      }
+    }
+    return bias;
+  }
+
   at::Tensor attention(const std::string& name, const at::Tensor& destinations, const at::Tensor& sources,
                        const at::Tensor& mask) const {
     const bool is_cross = name.find("cross") != std::string::npos;
@@ -193,6 +210,7 @@ class DenseTransformer {
     }
     if (options_.clamp) scores = scores.clamp(-*options_.clamp, *options_.clamp);
     if (!is_cross) scores = scores + bias(name.starts_with("decoder") ? "decoder" : "encoder", key.size(2));
+    if (is_cross && options_.cross_distance) scores = scores + cross_bias(query.size(2), mask);
     const at::Tensor weights = at::softmax(scores.masked_fill(mask.unsqueeze(1) == 0, -1e9), -1);
     return linear(name + ".output", at::matmul(weights, value).transpose(1, 2).flatten(2));
   }

@@ -68,6 +68,7 @@ BatchLoss loss_of(const Transformer& model, const Batch& batch, const AddedLosse
 
 std::vector<std::pair<std::string, TransformerOptions>> guided_options() {
   std::vector<std::pair<std::string, TransformerOptions>> all = options_without_preset();
+  std::erase_if(all, [](const auto& named) { return named.second.cross_distance; });  // whose heads have no weights
   all.emplace_back("tutorial", small_options(TransformerPreset::kTutorial));
   all.emplace_back("additive", small_options(TransformerPreset::kTutorial)).second.score = ScoreKind::kAdditive;
   all.emplace_back("clamped", small_options(TransformerPreset::kTutorial)).second.clamp = 0.5;

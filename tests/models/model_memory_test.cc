@@ -52,6 +52,9 @@ void for_each_choice(const Visit& visit) {
             if (options.kind == ModelKind::kUniversal || options.score == ScoreKind::kAdditive) continue;
             options.positions = PositionKind::kT5;
             visit(options);
+            options.cross_distance = has_encoder(options.kind);
+            visit(options);
+            options.cross_distance = false;
           }
         }
       }

@@ -76,7 +76,11 @@ TEST(TransformerOptions, AreRejectedByErrorsThatNameTheOptionAndItsRange) {
   EXPECT_EQ(error_with([](auto& o) { o.log_scale = true, o.score = ScoreKind::kAdditive; }),
             "Transformer: log_scale is true, needs score=dot");
   EXPECT_EQ(error_with([](auto& o) { o.mirror_positions = true, o.positions = PositionKind::kRotary; }),
-            "Transformer: mirror_positions is true, needs positions with a formula");
+            "Transformer: mirror_positions is true, needs positions with a formula, or cross_distance=true");
+  EXPECT_EQ(error_with([](auto& o) { o.cross_distance = true, o.positions = PositionKind::kAlibi; }),
+            "Transformer: cross_distance is true, needs positions=t5");
+  EXPECT_EQ(error_with([](auto& o) { o.cross_distance = true, o.kind = ModelKind::kLanguageModel; }),
+            "Transformer: cross_distance is true, needs kind=transformer");
   EXPECT_EQ(error_with([](auto& o) { o.mirror_positions = true, o.size = 6, o.positions = PositionKind::kMarian; }),
             "Transformer: size is 6, needs an even number of at least 8 with mirror_positions");
   EXPECT_EQ(error_with([](auto& o) { o.mirror_positions = true, o.size = 9, o.heads = 3; }),

@@ -69,6 +69,12 @@ inline std::vector<std::pair<std::string, TransformerOptions>> options_without_p
   });
   add("ALiBi", [](auto& o) { o.positions = PositionKind::kAlibi; });
   add("T5", [](auto& o) { o.positions = PositionKind::kT5, o.t5_buckets = 8, o.t5_distance = 5; });
+  add("T5 in cross-attention",
+      [](auto& o) { o.positions = PositionKind::kT5, o.t5_buckets = 8, o.t5_distance = 5, o.cross_distance = true; });
+  add("T5 in cross-attention to mirrored inputs, bounded scores", [](auto& o) {
+    o.positions = PositionKind::kT5, o.t5_buckets = 8, o.t5_distance = 5, o.cross_distance = true;
+    o.mirror_positions = true, o.clamp = 0.3, o.key_value_heads = 1;
+  });
   add("grouped heads", [](auto& o) { o.size = 16, o.heads = 4, o.key_value_heads = 2; });
   add("one head of keys, rotary",
       [](auto& o) { o.size = 24, o.heads = 6, o.key_value_heads = 1, o.positions = PositionKind::kRotary; });

@@ -50,6 +50,21 @@ SelfPositions TransformerScorer::read_positions(const DecodingSlots::NewNodes& n
   return positions;
 }
 
+std::optional<Score> TransformerScorer::cross_bias(const DecodingSlots::NewNodes& nodes) const {
+  const RelativePositions& relative = model_->decoder().cross_positions;
+  if (!relative.has_bias()) return {};
+  const RelationView inputs = nodes.inputs.view();
+  std::vector<std::int64_t> distances;
+  for (std::size_t row = 0; row < nodes.positions.size(); ++row) {
+    const std::int64_t length = inputs.row_begin[row + 1] - inputs.row_begin[row];
+    for (std::int64_t token = 0; token < length; ++token) {
+      const bool is_mirrored = model_->options().mirror_positions;
+      distances.push_back(nodes.positions[row] - (is_mirrored ? mirrored_number(token, length) : token));
+    }
+  }
+  return Score::of_edges(relative.bias(at::tensor(distances)));
+}
+
 Relation TransformerScorer::select_ancestors(const DecodingSlots::NewNodes& nodes, std::size_t layer) const {
   const RelationPatterns patterns = model_->options().decoder_patterns();
   if (patterns.is_default(layer)) return nodes.ancestors;
@@ -135,11 +150,12 @@ at::Tensor TransformerScorer::run_layer(std::size_t layer, const DecodingSlots::
   const at::Tensor query = parameters.project_cross_qkv(y, AttentionFields::kQuery).query;
   const at::Tensor cross_key = cache.cross_key.first(slots_.num_inputs());
   const at::Tensor cross_value = cache.cross_value.first(slots_.num_inputs());
+  const std::optional<Score> bias = cross_bias(nodes);
   if (attention != nullptr && static_cast<std::int64_t>(layer) <= recorded_.layer) {
-    record_attention(nodes, parameters.cross_attention.weights(nodes.inputs, query, cross_key), *attention);
+    record_attention(nodes, parameters.cross_attention.weights(nodes.inputs, query, cross_key, bias), *attention);
   }
   return parameters.finish_layer(
-      y, parameters.cross_attention.average(nodes.inputs, query, cross_key, cross_value, pass), pass);
+      y, parameters.cross_attention.average(nodes.inputs, query, cross_key, cross_value, pass, bias), pass);
 }
 
 void TransformerScorer::step(const StepRequest& request, StepResult& result) {

@@ -4,6 +4,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -39,6 +40,8 @@ class TransformerScorer : public Scorer {
   /// Returns what self-attention of new nodes reads of their positions and those of the ancestors it attends to.
   SelfPositions read_positions(const DecodingSlots::NewNodes& nodes, const Relation& ancestors,
                                const at::TensorOptions& options);
+  /// Returns what is added to scores of cross-attention, if anything.
+  std::optional<Score> cross_bias(const DecodingSlots::NewNodes& nodes) const;
   /// Returns the ancestors of the new nodes that the layer's pattern permits.
   Relation select_ancestors(const DecodingSlots::NewNodes& nodes, std::size_t layer) const;
   /// Runs self-attention or an SSRU of a layer for the states `x` of new nodes.

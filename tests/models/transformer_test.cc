@@ -2,6 +2,7 @@
 #include "edgewise/models/transformer.h"
 
 #include <ATen/ATen.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -244,6 +245,33 @@ TEST(Tying, SumsTheGradientsOfTheTiedTensors) {
                    gradient(untied, "generator.weight"),
                1e-9);
   expect_close(gradient(tied, "encoder.norm.gain"), gradient(untied, "encoder.norm.gain"), 1e-9);
+}
+
+TEST(SharedLayers, HaveTheSumOfTheGradientsOfSeparateLayers) {
+  TransformerOptions options = small_options(TransformerPreset::kTutorial);
+  options.encoder_layers = 3;
+  options.share_layers = true;
+  const Transformer shared = small_model(options);
+  options.share_layers = false;
+  const Transformer separate = small_model(options);
+  visit_parameters(separate, "", [&](const std::string& name, const at::Tensor& tensor) {
+    tensor.detach().copy_(parameter(shared, name));
+  });
+  const auto gradient = [](const Transformer& model, const std::string& name) { return parameter(model, name).grad(); };
+
+  const at::Tensor logits = logits_of(shared, small_pairs());
+  logits.pow(2).sum().backward();
+  const at::Tensor expected = logits_of(separate, small_pairs());
+  expected.pow(2).sum().backward();
+
+  expect_close(logits, expected, 1e-12);
+  for (const char* part : {"self_attention.key.weight", "feed_forward.inner.bias"}) {
+    const auto of_layer = [&](const Transformer& model, int layer) {
+      return gradient(model, fmt::format("encoder.layers.{}.{}", layer, part));
+    };
+    expect_close(of_layer(shared, 0), of_layer(separate, 0) + of_layer(separate, 1) + of_layer(separate, 2), 1e-9);
+  }
+  expect_close(gradient(shared, "encoder.norm.gain"), gradient(separate, "encoder.norm.gain"), 1e-9);
 }
 
 TEST(Tying, AllowsVocabulariesOfTwoSizesIfOnlyTheOutputIsTied) {
