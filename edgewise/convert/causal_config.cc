@@ -141,10 +141,20 @@ RotaryOptions read_rotary(const JsonSettings& config) {
   return result;
 }
 
-/// Returns for each layer whether its tokens attend to the last sliding_window tokens only.
-std::vector<bool> find_sliding_layers(const JsonSettings& config, bool is_qwen2, std::int64_t layers) {
-  const bool may_slide = config.boolean("use_sliding_window").value_or(!is_qwen2) && config.find("sliding_window");
-  const std::int64_t full = config.whole_number("max_window_layers").value_or(28);
+/// Returns the tokens of a window, or nothing for a model without windows. transformers has windows of 4096 tokens if
+/// the member is absent, and none if it is null.
+std::optional<std::int64_t> read_window(const JsonSettings& config, bool is_qwen2) {
+  constexpr std::int64_t kDefaultWindow = 4096;
+  const bool is_used = !is_qwen2 || config.boolean("use_sliding_window").value_or(false);
+  const bool is_null = config.find("sliding_window") == nullptr && config.has("sliding_window");
+  if (!is_used || is_null) return std::nullopt;
+  return read_count(config, "sliding_window", kDefaultWindow);
+}
+
+/// Returns for each layer whether its tokens attend to those of a window only, if the model has windows. Mistral with
+/// layer_types is the model that transformers calls Ministral.
+std::vector<bool> find_sliding_layers(const JsonSettings& config, bool is_qwen2, bool has_window, std::int64_t layers) {
+  const std::int64_t full = is_qwen2 ? config.whole_number("max_window_layers").value_or(28) : 0;
   const JsonValue* types = config.find("layer_types");
   if (types != nullptr && std::ssize(types->items) != layers) {
     config.refuse("layer_types", describe(*types), fmt::format("{} elements, one for each layer", layers));
@@ -152,23 +162,28 @@ std::vector<bool> find_sliding_layers(const JsonSettings& config, bool is_qwen2,
   std::vector<bool> slides;
   for (std::int64_t i = 0; i < layers; ++i) {
     if (types == nullptr) {
-      slides.push_back(may_slide && (!is_qwen2 || i >= full));
+      slides.push_back(has_window && i >= full);
       continue;
     }
     const std::string& type = types->items[static_cast<std::size_t>(i)].text;
-    slides.push_back(may_slide && type == "sliding_attention");
+    slides.push_back(has_window && type == "sliding_attention");
     if (slides.back() || type == "full_attention") continue;
     config.refuse("layer_types", quote(type),
-                  may_slide ? "full_attention or sliding_attention" : "full_attention without sliding_window");
+                  has_window ? "full_attention or sliding_attention" : "full_attention without sliding_window");
   }
   return slides;
 }
 
-/// Returns the relation of each layer: the last sliding_window tokens, or all earlier ones.
+/// Returns the relation of each layer: the tokens of a window, or all earlier ones. Llama does not read the members of
+/// windows, and neither does Mistral those of Qwen 2, so they must be absent.
 StringLists read_relation(const JsonSettings& config, std::int64_t layers) {
+  const std::string type = config.text("model_type").value_or("");
+  if (type == "llama") return {{"causal"}};
+  const bool is_qwen2 = type == "qwen2";
+  const std::optional<std::int64_t> window = read_window(config, is_qwen2);
   StringLists relation;
-  for (const bool slides : find_sliding_layers(config, config.text("model_type") == "qwen2", layers)) {
-    relation.push_back({slides ? fmt::format("window {}", read_count(config, "sliding_window", 1)) : "causal"});
+  for (const bool slides : find_sliding_layers(config, is_qwen2, window.has_value(), layers)) {
+    relation.push_back({slides ? fmt::format("window {}", window.value_or(0)) : "causal"});
   }
   const bool are_equal = std::ranges::all_of(relation, [&](const auto& terms) { return terms == relation.front(); });
   if (are_equal) relation.resize(1);
