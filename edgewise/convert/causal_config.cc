@@ -29,6 +29,7 @@ struct CausalType {
 constexpr std::array kCausalTypes = {CausalType{"gpt2", "GPT-2", "GPT2LMHeadModel", CausalFamily::kGpt2},
                                      CausalType{"llama", "Llama", "LlamaForCausalLM", CausalFamily::kLlama},
                                      CausalType{"mistral", "Mistral", "MistralForCausalLM", CausalFamily::kLlama},
+                                     CausalType{"ministral", "Ministral", "MinistralForCausalLM", CausalFamily::kLlama},
                                      CausalType{"qwen2", "Qwen 2", "Qwen2ForCausalLM", CausalFamily::kLlama}};
 
 const CausalType* find_causal_type(const JsonSettings& config) {
@@ -151,8 +152,8 @@ std::optional<std::int64_t> read_window(const JsonSettings& config, bool is_qwen
   return read_count(config, "sliding_window", kDefaultWindow);
 }
 
-/// Returns for each layer whether its tokens attend to those of a window only, if the model has windows. Mistral with
-/// layer_types is the model that transformers calls Ministral.
+/// Returns for each layer whether its tokens attend to those of a window only, if the model has windows. transformers
+/// reads Mistral with layer_types as Ministral.
 std::vector<bool> find_sliding_layers(const JsonSettings& config, bool is_qwen2, bool has_window, std::int64_t layers) {
   const std::int64_t full = is_qwen2 ? config.whole_number("max_window_layers").value_or(28) : 0;
   const JsonValue* types = config.find("layer_types");
@@ -198,8 +199,8 @@ void read_llama(const JsonSettings& config, CausalConfig& result) {
   model.positions = PositionKind::kRotary;
   model.size = read_count(config, "hidden_size", 4096);
   model.heads = read_heads(config, "num_attention_heads", 32, model.size, "hidden_size");
-  model.key_value_heads = read_heads(config, "num_key_value_heads", type == "mistral" ? 8 : model.heads, model.heads,
-                                     "num_attention_heads");
+  const std::int64_t shared_heads = type == "mistral" || type == "ministral" ? 8 : model.heads;
+  model.key_value_heads = read_heads(config, "num_key_value_heads", shared_heads, model.heads, "num_attention_heads");
   if (model.key_value_heads == model.heads) model.key_value_heads = 0;
   model.decoder_layers = read_count(config, "num_hidden_layers", 32);
   model.feed_forward = read_count(config, "intermediate_size", 11008);
@@ -258,8 +259,8 @@ bool is_causal_model(const JsonSettings& config) { return find_causal_type(confi
 CausalConfig read_causal_config(const fs::path& directory, std::string_view caller) {
   const JsonSettings config = JsonSettings::read(directory / "config.json", caller);
   const CausalType* type = find_causal_type(config);
-  check(type != nullptr, "{}: {} has no language model, needs gpt2, llama, mistral or qwen2 as model_type", caller,
-        directory.string());
+  check(type != nullptr, "{}: {} has no language model, needs gpt2, llama, mistral, ministral or qwen2 as model_type",
+        caller, directory.string());
   check_architecture(config, type->architecture);
   config.require_boolean("is_encoder_decoder", false);
   for (const char* key : {"prefix", "pruned_heads", "quantization_config"}) config.require_absent(key);

@@ -67,7 +67,7 @@ TEST_F(HostileCausalTest, OfLlamaNamesTheSettingThatEdgewiseDoesNotHave) {
       causal_model("llama_tied"),
       {
           {"another model", replace(kCausal, R"("llama")", R"("qwen3")"),
-           R"({}/config.json: model_type is "qwen3", needs marian, m2m_100, gpt2, llama, mistral or qwen2)"},
+           R"({}/config.json: model_type is "qwen3", needs marian, m2m_100, gpt2, llama, mistral, ministral or qwen2)"},
           {"an activation", replace(kCausal, R"("silu")", R"("mish")"),
            R"({}/config.json: hidden_act is "mish", needs gelu_new,)"},
           {"unknown scaling", replace(kCausal, rope, R"("rope_type": "yarn", "factor": 8.0)"),
