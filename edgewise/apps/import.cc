@@ -59,7 +59,8 @@ void add_import(CLI::App& program) {
   CLI::App* importer = program.add_subcommand("import", "Convert a model of another system into a model directory");
   add_path(*importer, "source", command->source,
            "directory of a translation model of Hugging Face's transformers, Marian, Firefox or CTranslate2, of a "
-           "language model of transformers: GPT-2, Llama, Mistral or Qwen 2, or of folders with models of Firefox")
+           "language model of transformers: GPT-2, Llama, Mistral, Ministral or Qwen 2, or of folders with models of "
+           "Firefox")
       ->required();
   add_path(*importer, "--out", command->destination,
            "the model directory to write; of a folder of several models, the directory of theirs, such as OUT/en-de")
