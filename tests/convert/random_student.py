@@ -42,8 +42,8 @@ NEVER = -10_000.0
 SUBLAYER = 0.02  # size of what a random sublayer adds, compared with its input and divided by the root of the size
 PARTNER = 1.5  # size of the partner's vector that cross-attention adds
 ROUNDING = 1e-6  # of a number in fp32 after several operations
-QUIET = 0.03  # what others add to the columns of positions
-LOUD = 4.0  # the positions where cross-attention reads them, so that rounding to 8 bits is small beside them
+QUIET = 0.01  # what others add to the columns of positions
+LOUD_INPUT, LOUD_OUTPUT = 7.0, 4.0  # positions in cross-attention: rounding to 8 bits is small beside them
 PLACE_SCORE = 40  # of the input word at the place of the output word, in cross-attention; those of others are near 0
 PLACES, SAMPLES, RIDGE = 9, 60, 3e-3  # of the regression that finds the places
 PEAK = 2.5  # of the last norm, which makes the distributions of outputs peaked
@@ -181,12 +181,12 @@ class Student:
         partner = PARTNER * rotation.T[:, self.exchanged]
         partner[:, self.places] = 0
         self.matrices[f"{prefix}_Wo"] += partner.astype(np.float32)
-        self.vectors[f"{prefix}_Wo_ln_scale"][0, self.places] *= np.float32(np.sqrt(1 + PARTNER ** 2) / LOUD)
+        self.vectors[f"{prefix}_Wo_ln_scale"][0, self.places] *= np.float32(np.sqrt(1 + PARTNER ** 2) / LOUD_OUTPUT)
 
     def add_feed_forward(self, prefix):
         self.add_matrix(f"{prefix}_W1", self.draw(self.size, self.feed_forward, 1.0))
         self.add_vector(f"{prefix}_b1", self.feed_forward)
-        self.add_sum(f"{prefix}_W2", self.feed_forward, 1.4 * self.sublayer)  # 1.4: half of the numbers are 0 after ReLU
+        self.add_sum(f"{prefix}_W2", self.feed_forward, 1.4 * self.sublayer)  # ReLU halves the squares
         self.add_state_vector(f"{prefix}_b2")
         self.add_norm(f"{prefix}_ffn")
 
@@ -212,14 +212,14 @@ class Student:
         for layer in range(1, ENCODER_LAYERS + 1):
             self.add_attention(f"encoder_l{layer}_self")
             self.add_feed_forward(f"encoder_l{layer}_ffn")
-        self.vectors[f"encoder_l{ENCODER_LAYERS}_ffn_ffn_ln_scale"][0, self.places] *= np.float32(LOUD)
+        self.vectors[f"encoder_l{ENCODER_LAYERS}_ffn_ffn_ln_scale"][0, self.places] *= np.float32(LOUD_INPUT)
         for layer in range(1, self.decoder_layers + 1):
             prefix = f"decoder_l{layer}_rnn"
             self.add_sum(f"{prefix}_W", self.size, 1.0)
             self.add_matrix(f"{prefix}_Wf", self.draw(self.size, self.size, 1.0))
             self.add_vector(f"{prefix}_bf", self.size)
             self.add_norm(f"{prefix}_ffn")
-            self.vectors[f"{prefix}_ffn_ln_scale"][0, self.places] *= np.float32(LOUD)
+            self.vectors[f"{prefix}_ffn_ln_scale"][0, self.places] *= np.float32(LOUD_OUTPUT)
             self.add_cross_attention(f"decoder_l{layer}_context")
             self.add_feed_forward(f"decoder_l{layer}_ffn")
         self.vectors[f"decoder_l{self.decoder_layers}_ffn_ffn_ln_scale"] *= np.float32(PEAK)
@@ -229,7 +229,7 @@ class Student:
         rows = [np.hstack([state[:, self.places], np.ones((PLACES, 1))]) for state in states]
         squares, products = sum(x.T @ x for x in rows), sum(x.T @ codes for x in rows)
         fitted = np.linalg.solve(squares + RIDGE * len(rows) * np.eye(len(squares)), products)
-        matrix = self.draw(self.size, self.size, 0.3)
+        matrix = self.draw(self.size, self.size, 0.15)
         matrix[self.places] = fitted[:-1]
         self.add_matrix(f"{prefix}_W{part}", matrix)
         self.vectors[f"{prefix}_b{part}"] = fitted[-1:].astype(np.float32)
