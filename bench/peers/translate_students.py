@@ -9,8 +9,8 @@ token; all lines are translated again and again for at least about 3 seconds, af
 With --single, each line is translated on its own, and `median_latency_ms` is the time of a line. With --outputs, the
 translations are written to a file instead, and nothing is measured.
 
-Bergamot gets all lines at once, and makes its own batches of them. fxtranslate translates a line at a time; with
-several threads, each has a translator of its own."""
+Bergamot gets all lines at once, and makes its own batches of them. fxtranslate translates a line at a time; instead of
+several threads, it has several processes with a translator each. The time of an interpreter's start does not count."""
 import argparse
 import concurrent.futures
 import importlib.util
@@ -84,27 +84,39 @@ class Bergamot:
         return [response.target.text.strip() for response in responses]
 
 
+def load_fxtranslate(folder, has_shortlist):
+    """Sets the translator of this process."""
+    global fx_translator
+    import fxtranslate
+    source, target = (path.read_bytes() for path in vocabularies_of(folder))
+    more = {"shortlist": one_file(folder, "lex.*.bin").read_bytes()} if has_shortlist else {}
+    model = one_file(folder, "model.*.bin").read_bytes()
+    fx_translator = fxtranslate.Translator(model=model, src_vocab=source, trg_vocab=target, **more)
+
+
+def translate_by_fxtranslate(lines):
+    return [fx_translator.translate(line).strip() for line in lines]
+
+
 class FxTranslate:
     version = "fxtranslate 0.5.0"
 
     def __init__(self, given):
-        import fxtranslate
-        source, target = (path.read_bytes() for path in vocabularies_of(given.student))
-        more = {"shortlist": one_file(given.student, "lex.*.bin").read_bytes()} if given.shortlist else {}
-        model = one_file(given.student, "model.*.bin").read_bytes()
-        self.translators = [fxtranslate.Translator(model=model, src_vocab=source, trg_vocab=target, **more)
-                            for _ in range(given.threads)]
-        self.pool = concurrent.futures.ThreadPoolExecutor(given.threads)
+        loading = given.student, given.shortlist
+        self.count = 1 if given.single else given.threads
+        if self.count == 1:
+            load_fxtranslate(*loading)
+        else:
+            self.pool = concurrent.futures.ProcessPoolExecutor(self.count, initializer=load_fxtranslate,
+                                                               initargs=loading)
 
     def translate(self, lines):
-        count = len(self.translators)
-        if count == 1 or len(lines) == 1:
-            return [self.translators[0].translate(line).strip() for line in lines]
-        parts = self.pool.map(lambda i: [self.translators[i].translate(line).strip() for line in lines[i::count]],
-                              range(count))
+        if self.count == 1:
+            return translate_by_fxtranslate(lines)
         outputs = [None] * len(lines)
-        for i, part in enumerate(parts):
-            outputs[i::count] = part
+        parts = [lines[i::self.count] for i in range(self.count)]
+        for i, part in enumerate(self.pool.map(translate_by_fxtranslate, parts)):
+            outputs[i::self.count] = part
         return outputs
 
 
@@ -157,7 +169,7 @@ def measure(given, lines):
     result["words_per_second"] = words / (time.perf_counter() - begin)
     if latencies:
         result["median_latency_ms"] = 1e3 * statistics.median(latencies)
-    if given.translator != "edgewise":
+    if given.translator != "edgewise" and given.threads == 1:
         result["peak_memory_bytes"] = peak_memory()
     return result
 

@@ -8,7 +8,8 @@
 #include "edgewise/apps/runtime/commands.h"
 #include "edgewise/apps/runtime/shared_options.h"
 #include "edgewise/apps/runtime/standard_streams.h"
-#include "edgewise/base/files/directory.h"
+#include "edgewise/base/error.h"
+#include "edgewise/base/utf8.h"
 #include "edgewise/convert/imported_model.h"
 #include "edgewise/convert/pair_folders.h"
 
@@ -36,20 +37,32 @@ void import_one(const std::filesystem::path& source, const std::filesystem::path
   if (!missing.empty()) print_error("{}: warning: {}\n", kImportCaller, printable(missing));
 }
 
-/// Imports a model, or each student of a folder of several.
+/// Imports each student of a folder. A student that is refused does not stop the others.
+void import_pairs(const std::vector<PairFolder>& pairs, const ImportCommand& command) {
+  std::vector<std::filesystem::path> sources;
+  for (const PairFolder& pair : pairs) sources.push_back(pair.path);
+  for (const PairFolder& pair : pairs) {
+    check_output_directory(command.destination / pair.languages, sources, command.overwrite, kImportCaller);
+  }
+  std::size_t num_refused = 0;
+  for (const PairFolder& pair : pairs) {
+    try {
+      import_one(pair.path, command.destination / pair.languages);
+    } catch (const Error& error) {
+      ++num_refused;
+      print_error("{}\n", printable(error.what()));
+    }
+  }
+  check(num_refused == 0, "{}: {} of the {} models of {} have the errors above, needs none; the others are imported",
+        kImportCaller, num_refused, pairs.size(), command.source.string());
+}
+
 void run_import(const ImportCommand& command) {
   make_output_optional();
   const std::vector<PairFolder> pairs = list_pair_folders(command.source, kImportCaller);
-  const auto check_destination = [&](const std::filesystem::path& source, const std::filesystem::path& destination) {
-    check_output_directory(destination, std::array{source}, command.overwrite, kImportCaller);
-  };
-  if (pairs.empty()) {
-    check_destination(command.source, command.destination);
-    return import_one(command.source, command.destination);
-  }
-  for (const PairFolder& pair : pairs) check_destination(pair.path, command.destination / pair.languages);
-  create_directories(command.destination, kImportCaller);
-  for (const PairFolder& pair : pairs) import_one(pair.path, command.destination / pair.languages);
+  if (!pairs.empty()) return import_pairs(pairs, command);
+  check_output_directory(command.destination, std::array{command.source}, command.overwrite, kImportCaller);
+  import_one(command.source, command.destination);
 }
 
 }  // namespace

@@ -53,7 +53,8 @@ struct MarianDecoder {
 };
 
 /// Returns whether a directory has the files of a student as Bergamot or Firefox ships it, instead of decoder.yml:
-/// config*.yml, or model.NAME.bin. Each file may be compressed by gzip, and then its name ends with `.gz`.
+/// config*.yml, or model.NAME.bin. Each of these files but the config, and each vocabulary and shortlist, may be
+/// compressed by gzip, and then its name ends with `.gz`; an npz file may not.
 bool is_marian_student(const std::filesystem::path& directory, std::string_view caller);
 
 /// Reads config.intgemm8bitalpha.yml, or the only file config*.yml of a student. Without one, the files are those of

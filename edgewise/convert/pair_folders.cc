@@ -7,10 +7,10 @@
 #include <optional>
 #include <system_error>
 
+#include "edgewise/base/ascii.h"
 #include "edgewise/base/error.h"
 #include "edgewise/base/files/files.h"
 #include "edgewise/base/files/json_settings.h"
-#include "edgewise/base/files/manifest.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/convert/marian_config.h"
 
@@ -38,16 +38,40 @@ std::vector<fs::path> list_folders(const fs::path& folder, std::string_view call
   return folders;
 }
 
+bool is_small_letter(char letter) { return 'a' <= letter && letter <= 'z'; }
+
+/// Returns whether a text has the form of a language's code: two or three small letters, and perhaps a script of four
+/// letters or a region, such as zh_Hant and pt_BR.
+bool is_language_code(std::string_view code) {
+  const std::size_t size = std::min(code.find('_'), code.size());
+  const std::string_view more = code.substr(std::min(size + 1, code.size()));
+  const bool has_region = (more.size() == 2 || more.size() == 3) && std::ranges::none_of(more, is_small_letter);
+  return (size == 2 || size == 3) && std::ranges::all_of(code.substr(0, size), is_small_letter) &&
+         (size == code.size() || has_region || more.size() == 4) && std::ranges::all_of(more, is_alphanumeric_of_ascii);
+}
+
+/// Returns a pair as the server's models_folder has it, or nothing for texts that are no languages.
+std::optional<std::string> join_languages(std::string source, std::string target) {
+  std::ranges::replace(source, '-', '_');
+  std::ranges::replace(target, '-', '_');
+  if (!is_language_code(source) || !is_language_code(target)) return std::nullopt;
+  return source + "-" + target;
+}
+
 /// Returns the languages as metadata.json has them; nothing if there is no such file, or none in the file.
 std::optional<std::string> languages_of_metadata(const fs::path& folder, std::string_view caller) {
   if (!has_entry(folder / "metadata.json", caller)) return std::nullopt;
   const JsonSettings metadata = JsonSettings::read(folder / "metadata.json", caller);
-  std::optional<std::string> source = metadata.text("sourceLanguage");
-  std::optional<std::string> target = metadata.text("targetLanguage");
-  if (!source || !target) return std::nullopt;
-  std::ranges::replace(*source, '-', '_');
-  std::ranges::replace(*target, '-', '_');
-  return *source + "-" + *target;
+  return join_languages(metadata.text("sourceLanguage").value_or(""), metadata.text("targetLanguage").value_or(""));
+}
+
+/// Returns the languages of a name such as en-de or en-zh-Hant; nothing for another one.
+std::optional<std::string> languages_of_name(const std::string& name) {
+  std::optional<std::string> languages;
+  for (std::size_t dash = name.find('-'); dash != std::string::npos && !languages; dash = name.find('-', dash + 1)) {
+    languages = join_languages(name.substr(0, dash), name.substr(dash + 1));
+  }
+  return languages;
 }
 
 /// Returns the languages of a name such as model.ende.intgemm.alphas.bin; nothing for another one.
@@ -55,19 +79,15 @@ std::optional<std::string> languages_of_model(const fs::path& folder, std::strin
   const std::string name = read_marian_student(folder, caller).model.filename().string();
   const std::size_t begin = name.find('.') + 1;
   const std::string pair = name.substr(begin, name.find('.', begin) - begin);
-  const bool has_two_codes =
-      pair.size() == 4 && std::ranges::all_of(pair, [](char letter) { return 'a' <= letter && letter <= 'z'; });
-  if (!has_two_codes) return std::nullopt;
-  return pair.substr(0, 2) + "-" + pair.substr(2);
+  return pair.size() == 4 ? join_languages(pair.substr(0, 2), pair.substr(2)) : std::nullopt;
 }
 
 std::string languages_of(const fs::path& folder, std::string_view caller) {
   std::optional<std::string> languages = languages_of_metadata(folder, caller);
-  const std::string name = folder.filename().string();
-  if (!languages && std::ranges::count(name, '-') == 1) languages = name;
+  if (!languages) languages = languages_of_name(folder.filename().string());
   if (!languages) languages = languages_of_model(folder, caller);
-  check(languages.has_value() && is_plain_name(*languages),
-        "{}: {} has no languages, needs a name such as en-de; rename it", caller, folder.string());
+  check(languages.has_value(), "{}: {} has no languages, needs a name such as en-de; rename it", caller,
+        folder.string());
   return *std::move(languages);
 }
 

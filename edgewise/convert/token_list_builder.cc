@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "edgewise/base/error.h"
-#include "edgewise/base/files/files.h"
 #include "edgewise/base/sorting.h"
 #include "edgewise/base/utf8.h"
+#include "edgewise/convert/packed_file.h"
 #include "edgewise/text/vocabulary/mapped_vocabulary.h"
 
 namespace edgewise {

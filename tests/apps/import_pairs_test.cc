@@ -4,7 +4,6 @@
 
 #include <csignal>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "edgewise/convert/token_list_builder.h"
@@ -36,16 +35,18 @@ TEST_F(ImportPairs, GivesAModelForEachPairThatAServerTranslatesWith) {
   place("fren", "fren", 1);
   place("en-de", "ende", 2);
   place("third", "xxyy", 3);
+  place("en-zh-Hant", "student", 4);
+  place("best-models", "deen", 5);
   write("firefox/third/metadata.json", R"({"sourceLanguage": "zh-Hant", "targetLanguage": "en"})");
   fs::create_directory(path("firefox/notes"));
   const std::string report = run_well({"import", "firefox", "--out", "models"});
-  for (const std::string pair : {"en-de", "fr-en", "zh_Hant-en"}) {
+  for (const std::string pair : {"de-en", "en-de", "en-zh_Hant", "fr-en", "zh_Hant-en"}) {
     EXPECT_THAT(report, HasSubstr("models/" + pair + ": a student of Marian"));
   }
   EXPECT_FALSE(fs::exists(path("models/notes")));
   expect_refused(
       {"import", "firefox", "--out", "models"},
-      "edgewise import: models/en-de exists, needs the name of a new directory; overwrite (--overwrite) replaces "
+      "edgewise import: models/de-en exists, needs the name of a new directory; overwrite (--overwrite) replaces "
       "this one");
 
   RunningProcess server({"/bin/sh", "-c", "exec \"$0\" \"$@\" 2>log", EDGEWISE_SERVER, "--listen", "127.0.0.1:0",
@@ -62,6 +63,33 @@ TEST_F(ImportPairs, GivesAModelForEachPairThatAServerTranslatesWith) {
   EXPECT_THAT(response, HasSubstr("translatedText"));
   server.send(SIGTERM);
   EXPECT_EQ(server.wait().exit_code, 0);
+}
+
+TEST_F(ImportPairs, ImportsTheOthersIfOneIsRefused) {
+  place("en-de", "ende", 1);
+  place("en-fr", "enfr", 2);
+  place("en-it", "enit", 3);
+  const std::string model = "firefox/en-fr/model.enfr.intgemm.alphas.bin.gz";
+  const std::string bytes = read(model);
+  write(model, bytes.substr(0, bytes.size() / 2));
+  const ProcessResult result = run({"import", "firefox", "--out", "models"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(result.errors,
+            "edgewise import: " + model +
+                " ends in the middle of its gzip data, needs to be whole\n"
+                "edgewise import: 1 of the 3 models of firefox have the errors above, needs none; the others are "
+                "imported\n");
+  EXPECT_TRUE(fs::exists(path("models/en-de/manifest.json")));
+  EXPECT_FALSE(fs::exists(path("models/en-fr")));
+  EXPECT_TRUE(fs::exists(path("models/en-it/manifest.json")));
+}
+
+TEST_F(ImportPairs, ReplacesNoFolderThatItReads) {
+  place("fren", "fren", 1);
+  place("fr-en", "ende", 2);
+  write("firefox/fr-en/metadata.json", R"({"sourceLanguage": "en", "targetLanguage": "de"})");
+  expect_refused({"import", "firefox", "--out", "firefox", "--overwrite"},
+                 "edgewise import: firefox/fr-en is also the input, needs another directory for the output");
 }
 
 TEST_F(ImportPairs, NeedsTheLanguagesOfEachFolderOnce) {

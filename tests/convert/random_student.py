@@ -8,9 +8,17 @@
 The folder gets model.xxyy.intgemm.alphas.bin, model.xxyy.intgemm8.bin or model.npz, vocab.xxyy.spm, or
 srcvocab.xxyy.spm and trgvocab.xxyy.spm, lex.50.50.xxyy.s2t.bin, config.intgemm8bitalpha.yml and input.txt. The
 architectures are those of Firefox's models. Each word of the vocabulary is one piece, so that the words of a text are
-its tokens. `--end-bias` is the output bias of the end token: the larger, the shorter outputs; with -10000, each output
-has the greatest length. edgewise/convert/marian_binary.h and edgewise/search/shortlist.h describe the files."""
+its tokens. `--end-bias` is added to the logits of the end token; with -10000, each output has the greatest length.
+edgewise/convert/marian_binary.h and edgewise/search/shortlist.h describe the files.
+
+Random weights alone have flat distributions, in which the rounding of a single number decides between two tokens. So
+each word has a partner, which is mostly its translation: the vectors of both are equal but for an exchange of columns.
+Cross-attention finds the input word at the place of the output word by some columns that have positions alone, and
+exchanges the columns of its vector. All other weights are random, and add numbers to the vector that are as large as it
+is. So the tokens of outputs are those with the highest logits by far, every weight has an effect on them, and an output
+ends by itself. The multipliers of inputs are measured, as Marian's tools do."""
 import argparse
+import json
 import pathlib
 import struct
 
@@ -21,22 +29,24 @@ ARCHITECTURES = {  # size, feed-forward, decoder layers
     "base-memory": (384, 1536, 4),
     "base": (512, 2048, 2),
 }
-WEIGHTS = ["fp32", "int8", "int8-alphas"]
+WEIGHTS = ["fp32", "int8", "int8-alphas", "npz-alphas"]
 HEADS, ENCODER_LAYERS = 8, 6
 TYPES = {"int8": 0x0101, "float32": 0x0404, "intgemm8": 0x4101}
 ALIGNMENT = 256
 MAGIC = 0xF11A48D5013417F5
 FIRST = BEST = 50  # of the shortlist
+DISTURBANCES = 6  # of a comparison of outputs
 END, UNKNOWN = 0, 1
 NEVER = -10_000.0
 
-# What the largest magnitudes of the inputs of products are like: of states after a norm, of averages of values, and of
-# feed-forward layers after ReLU.
-STATE, AVERAGE, INNER = 4.5, 2.5, 4.0
-
-# The results of sublayers are larger than the states that they are added to. Otherwise the vector of a token, which is
-# also that of the output projection, would make the token its own successor.
-GAIN = 1.0
+SUBLAYER = 0.02  # size of what a random sublayer adds, compared with its input and divided by the root of the size
+PARTNER = 1.5  # size of the partner's vector that cross-attention adds
+ROUNDING = 1e-6  # of a number in fp32 after several operations
+QUIET = 0.01  # what others add to the columns of positions
+LOUD_INPUT, LOUD_OUTPUT = 7.0, 4.0  # positions in cross-attention: rounding to 8 bits is small beside them
+PLACE_SCORE = 40  # of the input word at the place of the output word, in cross-attention; those of others are near 0
+PLACES, SAMPLES, RIDGE = 9, 60, 3e-3  # of the regression that finds the places
+PEAK = 2.5  # of the last norm, which makes the distributions of outputs peaked
 
 OPTIONS = """bert-train-type-embeddings: true
 bert-type-vocab-size: 2
@@ -117,60 +127,136 @@ class Student:
         self.size, self.feed_forward, self.decoder_layers = ARCHITECTURES[given.architecture]
         self.given = given
         self.random = np.random.default_rng(given.seed)
-        self.matrices, self.vectors, self.largest = {}, {}, {}
+        self.matrices, self.vectors, self.largest, self.rounded = {}, {}, {}, {}
+        self.sublayer = SUBLAYER * np.sqrt(self.size)
+        pairs, half = self.size // HEADS // 2, self.size // 2
+        self.places = np.concatenate([np.arange(pairs), half + np.arange(pairs)])  # columns of positions
+        content = np.setdiff1d(np.arange(self.size), self.places)
+        self.exchanged = np.arange(self.size)
+        self.exchanged[content] = np.roll(content, len(content) // 2)
+        self.has_alphas = given.weights.endswith("alphas")
+        self.disturbance, self.is_measured, self.is_rounded = None, False, False
         self.add_all()
+        self.find_places()
+        if self.has_alphas:
+            self.measure_inputs()
+        self.is_rounded = given.weights != "fp32"
 
-    def add_matrix(self, name, rows, columns, largest, scale=1.0):
-        depth = self.size if name.endswith("Wemb") else rows
-        matrix = self.random.standard_normal((rows, columns)) * scale / np.sqrt(depth)
-        if name.endswith("_W2"):
-            matrix -= matrix.mean(axis=0)  # the mean of the inputs, which ReLU makes positive, has no effect
+    def draw(self, rows, columns, scale):
+        return self.random.standard_normal((rows, columns)) * scale / np.sqrt(rows)
+
+    def add_matrix(self, name, matrix):
         self.matrices[name] = matrix.astype(np.float32)
-        if largest is not None:
-            self.largest[name] = largest
+
+    def add_sum(self, name, rows, scale):
+        """Adds the last matrix of a sublayer, whose result is added to the sublayer's input."""
+        matrix = self.draw(rows, self.size, scale)
+        matrix[:, self.places] *= QUIET
+        self.add_matrix(name, matrix - matrix.mean(axis=0) if name.endswith("_W2") else matrix)
 
     def add_vector(self, name, size, centre=0.0):
         self.vectors[name] = (centre + 0.1 * self.random.standard_normal((1, size))).astype(np.float32)
 
+    def add_state_vector(self, name, centre=0.0):
+        self.add_vector(name, self.size)
+        self.vectors[name][0, self.places] *= QUIET
+        self.vectors[name] += np.float32(centre)
+
     def add_norm(self, prefix):
-        self.add_vector(f"{prefix}_ln_scale", self.size, 1.0)
-        self.add_vector(f"{prefix}_ln_bias", self.size)
+        self.add_state_vector(f"{prefix}_ln_scale", 1.0)
+        self.add_state_vector(f"{prefix}_ln_bias")
 
     def add_attention(self, prefix):
-        for part in "qkvo":
-            self.add_matrix(f"{prefix}_W{part}", self.size, self.size, AVERAGE if part == "o" else STATE,
-                            scale=GAIN if part == "o" else 1.0)
+        for part in "qkv":
+            self.add_matrix(f"{prefix}_W{part}", self.draw(self.size, self.size, 1.0))
             self.add_vector(f"{prefix}_b{part}", self.size)
+        self.add_sum(f"{prefix}_Wo", self.size, self.sublayer)
+        self.add_state_vector(f"{prefix}_bo")
         self.add_norm(f"{prefix}_Wo")
 
+    def add_cross_attention(self, prefix):
+        self.add_attention(prefix)
+        rotation = np.linalg.qr(self.random.standard_normal((self.size, self.size)))[0]
+        self.add_matrix(f"{prefix}_Wv", rotation)
+        partner = PARTNER * rotation.T[:, self.exchanged]
+        partner[:, self.places] = 0
+        self.matrices[f"{prefix}_Wo"] += partner.astype(np.float32)
+        self.vectors[f"{prefix}_Wo_ln_scale"][0, self.places] *= np.float32(np.sqrt(1 + PARTNER ** 2) / LOUD_OUTPUT)
+
     def add_feed_forward(self, prefix):
-        self.add_matrix(f"{prefix}_W1", self.size, self.feed_forward, STATE)
+        self.add_matrix(f"{prefix}_W1", self.draw(self.size, self.feed_forward, 1.0))
         self.add_vector(f"{prefix}_b1", self.feed_forward)
-        self.add_matrix(f"{prefix}_W2", self.feed_forward, self.size, INNER, scale=GAIN)
-        self.add_vector(f"{prefix}_b2", self.size)
+        self.add_sum(f"{prefix}_W2", self.feed_forward, 1.4 * self.sublayer)  # ReLU halves the squares
+        self.add_state_vector(f"{prefix}_b2")
         self.add_norm(f"{prefix}_ffn")
 
-    def add_all(self):
-        vocabulary = self.given.vocabulary
+    def add_tables(self):
+        """Adds the vectors of tokens. The partner of token i is the token with the number i ^ 1."""
+        table = self.random.standard_normal((self.given.vocabulary, self.size)) / np.sqrt(self.size)
+        table -= 0.5 / np.sqrt(self.size)  # the cosines of low frequencies are 1, and the mean of inputs shall be 0
+        table[:, self.places] *= QUIET
+        table[END] = (table[END] + table[END, self.exchanged]) / np.sqrt(2)
+        tokens = np.arange(self.given.vocabulary)
+        others = table[np.where(tokens < 2, tokens, tokens ^ 1)][:, self.exchanged]
         if self.given.split:
-            self.add_matrix("encoder_Wemb", vocabulary, self.size, None)
-            self.add_matrix("decoder_Wemb", vocabulary, self.size, STATE)
+            self.add_matrix("encoder_Wemb", table)
+            self.add_matrix("decoder_Wemb", others)
         else:
-            self.add_matrix("Wemb", vocabulary, self.size, STATE)
-        self.add_vector("decoder_ff_logit_out_b", vocabulary)
-        self.vectors["decoder_ff_logit_out_b"][0, END] = self.given.end_bias
+            self.add_matrix("Wemb", np.where((tokens % 2 == 1)[:, None], others, table))
+
+    def add_all(self):
+        self.add_tables()
+        self.add_vector("decoder_ff_logit_out_b", self.given.vocabulary)
+        self.vectors["decoder_ff_logit_out_b"][0, END] += self.given.end_bias
         self.vectors["decoder_ff_logit_out_b"][0, UNKNOWN] = NEVER
         for layer in range(1, ENCODER_LAYERS + 1):
             self.add_attention(f"encoder_l{layer}_self")
             self.add_feed_forward(f"encoder_l{layer}_ffn")
+        self.vectors[f"encoder_l{ENCODER_LAYERS}_ffn_ffn_ln_scale"][0, self.places] *= np.float32(LOUD_INPUT)
         for layer in range(1, self.decoder_layers + 1):
             prefix = f"decoder_l{layer}_rnn"
-            for part, scale in (("_W", GAIN), ("_Wf", 1.0)):
-                self.add_matrix(prefix + part, self.size, self.size, STATE, scale)
+            self.add_sum(f"{prefix}_W", self.size, 1.0)
+            self.add_matrix(f"{prefix}_Wf", self.draw(self.size, self.size, 1.0))
             self.add_vector(f"{prefix}_bf", self.size)
             self.add_norm(f"{prefix}_ffn")
-            self.add_attention(f"decoder_l{layer}_context")
+            self.vectors[f"{prefix}_ffn_ln_scale"][0, self.places] *= np.float32(LOUD_OUTPUT)
+            self.add_cross_attention(f"decoder_l{layer}_context")
             self.add_feed_forward(f"decoder_l{layer}_ffn")
+        self.vectors[f"decoder_l{self.decoder_layers}_ffn_ffn_ln_scale"] *= np.float32(PEAK)
+
+    def fit_places(self, prefix, part, states, codes):
+        """Makes a projection of states, [PLACES, size] of each sentence, give the codes of their places."""
+        rows = [np.hstack([state[:, self.places], np.ones((PLACES, 1))]) for state in states]
+        squares, products = sum(x.T @ x for x in rows), sum(x.T @ codes for x in rows)
+        fitted = np.linalg.solve(squares + RIDGE * len(rows) * np.eye(len(squares)), products)
+        matrix = self.draw(self.size, self.size, 0.15)
+        matrix[self.places] = fitted[:-1]
+        self.add_matrix(f"{prefix}_W{part}", matrix)
+        self.vectors[f"{prefix}_b{part}"] = fitted[-1:].astype(np.float32)
+
+    def find_places(self):
+        """Makes each head of cross-attention find the input word at the place of the output word."""
+        sources = self.random.integers(2, self.given.vocabulary, (SAMPLES, PLACES - 1))
+        encoded = [self.encode([*source, END]) for source in sources]
+        states = [self.embed([-1, *(source ^ 1)], is_output=True) for source in sources]
+        head_size = self.size // HEADS
+        for layer in range(1, self.decoder_layers + 1):
+            context = f"decoder_l{layer}_context"
+            states = [self.recur(y, f"decoder_l{layer}_rnn") for y in states]
+            codes = np.hstack([np.linalg.qr(self.random.standard_normal((head_size, PLACES)))[0].T
+                               for _ in range(HEADS)]) * np.sqrt(PLACE_SCORE * np.sqrt(head_size))
+            self.fit_places(context, "q", states, codes)
+            self.fit_places(context, "k", encoded, codes)
+            states = [self.run_feed_forward(self.attend(y, x, context), f"decoder_l{layer}_ffn")
+                      for y, x in zip(states, encoded)]
+
+    def measure_inputs(self):
+        """Sets the largest magnitudes of the inputs of products."""
+        self.is_measured = True
+        for _ in range(4):
+            source = self.random.integers(2, self.given.vocabulary, PLACES - 1)
+            self.logits([*source, END], source ^ 1)
+        self.is_measured = False
 
     def options(self):
         return OPTIONS.format(size=self.size, feed_forward=self.feed_forward, heads=HEADS,
@@ -181,8 +267,8 @@ class Student:
     def alphas(self):
         """Returns the arrays of multipliers: a shared table's is there twice, once with the name of no matrix."""
         arrays = []
-        for name, largest in self.largest.items():
-            alpha = np.float32(127 / largest)
+        for name in self.largest:
+            alpha = self.alpha(name)
             if name.endswith("Wemb"):
                 number = bytes([127]) + struct.pack("<f", 127 / alpha)
                 arrays.append((f"{name}_QuantMultA", "intgemm8", (1,), number))
@@ -197,11 +283,11 @@ class Student:
         for name, vector in self.vectors.items():
             yield name, "float32", vector.shape, vector.tobytes()
         for name, matrix in self.matrices.items():
-            multiplier = np.float32(127) / np.abs(matrix).max()
-            integers = np.rint(matrix * multiplier).astype(np.int8)
+            integers, multiplier = self.round(name)
+            integers = integers.astype(np.int8)
             order = integers if name.endswith("Wemb") else np.ascontiguousarray(integers.T)
             yield name, "intgemm8", matrix.shape, order.tobytes() + struct.pack("<f", multiplier)
-        if self.given.weights == "int8-alphas":
+        if self.has_alphas:
             yield from self.alphas()
         text = self.options().encode() + b"\0"
         yield "special:model.yml", "int8", (len(text),), text
@@ -209,16 +295,30 @@ class Student:
     def table(self, is_output):
         return "Wemb" if not self.given.split else "decoder_Wemb" if is_output else "encoder_Wemb"
 
+    def round(self, name):
+        """Returns the integers of a matrix, as floats, and their multiplier."""
+        if name not in self.rounded:
+            matrix = self.matrices[name]
+            largest = 127 if name.endswith("Wemb") else self.given.integers
+            multiplier = np.float32(largest) / np.abs(matrix).max()
+            self.rounded[name] = np.rint(matrix * multiplier), multiplier
+        return self.rounded[name]
+
+    def alpha(self, name):
+        return np.float32(round(127 / float(self.largest[name]), 1))  # rounded: sums of floats differ among machines
+
     def multiply(self, x, name, is_transposed=False):
         """Returns x · matrix, in integers of 8 bits unless the weights are floats."""
-        matrix = self.matrices[name].T if is_transposed else self.matrices[name]
-        if self.given.weights == "fp32":
-            return x @ matrix
-        multiplier = np.float32(127) / np.abs(matrix).max()
-        has_alpha = self.given.weights == "int8-alphas"
-        alpha = np.float32(127) / np.float32(self.largest[name] if has_alpha else np.abs(x).max())
+        if self.is_measured:
+            self.largest[name] = max(self.largest.get(name, 0), np.abs(x).max())
+        if self.disturbance:
+            x = x * (1 + ROUNDING * self.disturbance.standard_normal(x.shape).astype(np.float32))
+        if not self.is_rounded:
+            return x @ (self.matrices[name].T if is_transposed else self.matrices[name])
+        integers, multiplier = self.round(name)
+        alpha = self.alpha(name) if self.has_alphas else np.float32(127) / np.abs(x).max(axis=1, keepdims=True)
         rounded = np.clip(np.rint(x * alpha), -127, 127)
-        return (rounded @ np.rint(matrix * multiplier)) / (alpha * multiplier)
+        return (rounded @ (integers.T if is_transposed else integers)) / (alpha * multiplier)
 
     def linear(self, x, prefix, part):
         return self.multiply(x, f"{prefix}_W{part}") + self.vectors.get(f"{prefix}_b{part}", np.float32(0))
@@ -231,12 +331,14 @@ class Student:
 
     def embed(self, tokens, is_output):
         """Returns the vectors of tokens with their positions; that of a negative token is zero."""
-        table, half = self.matrices[self.table(is_output)], self.size // 2
-        if self.given.weights != "fp32":
-            multiplier = np.float32(127) / np.abs(table).max()
-            table = np.rint(table * multiplier) / multiplier
+        half, numbers = self.size // 2, np.maximum(tokens, 0)
+        if self.is_rounded:
+            integers, multiplier = self.round(self.table(is_output))
+            vectors = integers[numbers] / multiplier
+        else:
+            vectors = self.matrices[self.table(is_output)][numbers]
+        vectors = np.where(np.array(tokens)[:, None] < 0, 0, vectors)
         angles = np.arange(len(tokens))[:, None] * np.exp(-np.log(10_000) * np.arange(half) / (half - 1))
-        vectors = np.where(np.array(tokens)[:, None] < 0, 0, table[np.maximum(tokens, 0)])
         return (vectors * np.sqrt(self.size) + np.hstack([np.sin(angles), np.cos(angles)])).astype(np.float32)
 
     def attend(self, x, source, prefix):
@@ -264,23 +366,33 @@ class Student:
         inner = np.maximum(self.linear(x, prefix, "1"), 0)
         return self.add_and_norm(self.linear(inner, prefix, "2"), x, f"{prefix}_ffn")
 
-    def logits(self, source, output):
-        """Returns the logits of the first token after each beginning of `output`; `source` ends with END."""
+    def encode(self, source):
         x = self.embed(source, is_output=False)
         for layer in range(1, ENCODER_LAYERS + 1):
             x = self.run_feed_forward(self.attend(x, x, f"encoder_l{layer}_self"), f"encoder_l{layer}_ffn")
-        y = self.embed([-1, *output], is_output=True)
+        return x
+
+    def logits(self, source, output):
+        """Returns the logits of the first token after each beginning of `output`; `source` ends with END."""
+        x, y = self.encode(source), self.embed([-1, *output], is_output=True)
         for layer in range(1, self.decoder_layers + 1):
             y = self.attend(self.recur(y, f"decoder_l{layer}_rnn"), x, f"decoder_l{layer}_context")
             y = self.run_feed_forward(y, f"decoder_l{layer}_ffn")
         bias = self.vectors["decoder_ff_logit_out_b"]
         return self.multiply(y, self.table(is_output=True), is_transposed=True) + bias
 
+    def log_probabilities(self, source, output):
+        """Returns the log-probabilities of all tokens at each place of an output that ends with END."""
+        logits = self.logits(source, output[:-1]).astype(np.float64)
+        largest = logits.max(axis=1, keepdims=True)
+        return logits - largest - np.log(np.exp(logits - largest).sum(axis=1, keepdims=True))
+
     def write(self, folder):
         """Writes the model file, and returns its name."""
-        if self.given.weights == "fp32":
+        if self.given.weights in ("fp32", "npz-alphas"):
             text = np.frombuffer(self.options().encode() + b"\0", np.int8)
-            np.savez(folder / "model.npz", **self.matrices, **self.vectors, **{"special:model.yml": text})
+            alphas = {f"{name}_QuantMultA": np.array([self.alpha(name)]) for name in self.largest}
+            np.savez(folder / "model.npz", **self.matrices, **self.vectors, **alphas, **{"special:model.yml": text})
             return "model.npz"
         name = f"model.xxyy.intgemm{'8' if self.given.weights == 'int8' else '.alphas'}.bin"
         write_binary(folder / name, list(self.arrays()))
@@ -351,8 +463,10 @@ def checksum(data):
 
 
 def write_shortlist(path, vocabulary, random):
-    """Writes BEST random tokens for each token of the input."""
-    lists = np.sort(random.integers(FIRST, vocabulary, (vocabulary, BEST)).astype(np.uint32), axis=1)
+    """Writes the partner and BEST - 1 random tokens for each token of the input."""
+    lists = random.integers(FIRST, vocabulary, (vocabulary, BEST)).astype(np.uint32)
+    lists[2:, 0] = np.arange(2, vocabulary) ^ 1
+    lists.sort(axis=1)
     offsets = np.arange(vocabulary + 1, dtype=np.uint64) * np.uint64(BEST)
     body = struct.pack("<QQQQ", FIRST, BEST, len(offsets), lists.size) + offsets.tobytes() + lists.tobytes()
     path.write_bytes(struct.pack("<QQ", MAGIC, checksum(body)) + body)
@@ -367,7 +481,7 @@ def write_student(given):
     shortlist = "lex.50.50.xxyy.s2t.bin"
     random = np.random.default_rng(given.seed + 1)
     write_shortlist(given.out / shortlist, given.vocabulary, random)
-    precision = {"fp32": "float32", "int8": "int8shiftAll", "int8-alphas": "int8shiftAlphaAll"}[given.weights]
+    precision = {"fp32": "float32", "int8": "int8shiftAll"}.get(given.weights, "int8shiftAlphaAll")
     (given.out / "config.intgemm8bitalpha.yml").write_text(
         CONFIG.format(model=model, vocabularies=names, shortlist=shortlist, precision=precision), encoding="utf-8")
     texts = words(given.vocabulary - 2, 0)
@@ -378,18 +492,52 @@ def write_student(given):
             file.write(" ".join(texts[i] for i in random.integers(0, len(texts), size)) + "\n")
 
 
-def print_gaps(given):
-    """Prints for each line of a file, `input TAB output TAB other output`, by how much the logits of the tokens differ
-    at the first place where the outputs do."""
+def read_cases(given, path):
+    """Yields the tokens of an input and of each output, with their end tokens, for each line, `input TAB output…`."""
+    sides = [{word: i + 2 for i, word in enumerate(words(given.vocabulary - 2, side))}
+             for side in (0, int(given.split))]
+    for line in path.read_text(encoding="utf-8").splitlines():
+        texts = line.split("\t")
+        yield [[*(sides[int(i > 0)][word] for word in text.split()), END] for i, text in enumerate(texts)]
+
+
+def score_tokens(student, source, output):
+    table = student.log_probabilities(source, output)
+    return table[np.arange(len(output)), output]
+
+
+def print_scores(given):
+    """Prints the log-probability of the output of each line, `input TAB output`, and the number of its tokens."""
     student = Student(given)
-    sources, targets = ({word: i + 2 for i, word in enumerate(words(given.vocabulary - 2, side))}
-                        for side in (0, int(given.split)))
-    for line in given.gaps.read_text(encoding="utf-8").splitlines():
-        source, *outputs = ([*text.split()] for text in line.split("\t"))
-        ours, others = ([*(targets[word] for word in output), END] for output in outputs)
-        place = next(i for i, (a, b) in enumerate(zip(ours, others)) if a != b)
-        logits = student.logits([*(sources[word] for word in source), END], ours[:place])[-1]
-        print(abs(logits[ours[place]] - logits[others[place]]))
+    for source, output in read_cases(given, given.score):
+        print(json.dumps({"score": float(score_tokens(student, source, output).sum()), "tokens": len(output)}))
+
+
+def print_ties(given):
+    """Prints how the outputs of each line, `input TAB output TAB other output`, compare. `place` is the number of equal
+    tokens before the first different ones, and `gap` the difference of their log-probabilities; `score_gap` is that of
+    the mean log-probabilities of both outputs. Numbers are rounded as the weights require, but those of `fp32_gap` and
+    `fp32_score_gap` are not. `spread` and `score_spread` are the largest changes of both gaps if the inputs of all
+    products change by about 1e-6 of their size, as with another order of sums."""
+    student = Student(given)
+    for source, *outputs in read_cases(given, given.ties):
+        place = next(i for i, (a, b) in enumerate(zip(*outputs)) if a != b)
+
+        def gaps():
+            ours, others = (score_tokens(student, source, output) for output in outputs)
+            return np.array([ours[place] - others[place], ours.mean() - others.mean()])
+
+        gap = gaps()
+        spread = np.zeros(2)
+        for seed in range(DISTURBANCES):
+            student.disturbance = np.random.default_rng(seed)
+            spread = np.maximum(spread, np.abs(gaps() - gap))
+        student.disturbance, student.is_rounded = None, False
+        fp32_gap = gaps()
+        student.is_rounded = True
+        names = ["gap", "score_gap", "spread", "score_spread", "fp32_gap", "fp32_score_gap"]
+        numbers = map(float, (*gap, *spread, *fp32_gap))
+        print(json.dumps({"place": place, **dict(zip(names, numbers))}), flush=True)
 
 
 def parse_arguments(words_of_command=None):
@@ -398,20 +546,25 @@ def parse_arguments(words_of_command=None):
     parser.add_argument("--architecture", choices=ARCHITECTURES, default="tiny")
     parser.add_argument("--weights", choices=WEIGHTS, default="int8-alphas")
     parser.add_argument("--split", action="store_true", help="both sides have vocabularies of their own")
+    parser.add_argument("--integers", type=int, default=64,
+                        help="largest magnitude of the integers of 8 bits, except for those of tables: intgemm adds "
+                        "pairs of products in 16 bits on processors without VNNI, where sums above 64 may overflow")
     parser.add_argument("--vocabulary", type=int, default=32_000, help="a multiple of 8")
-    parser.add_argument("--end-bias", type=float, default=4.5)
+    parser.add_argument("--end-bias", type=float, default=0.0)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--lines", type=int, default=1000)
     parser.add_argument("--shortest", type=int, default=1, help="words of a line")
     parser.add_argument("--longest", type=int, default=8, help="0: as many as --shortest")
-    parser.add_argument("--gaps", type=pathlib.Path,
+    parser.add_argument("--ties", type=pathlib.Path,
                         help="make nothing, but compare two outputs for each line of this file")
+    parser.add_argument("--score", type=pathlib.Path,
+                        help="make nothing, but print the log-probability of an output for each line of this file")
     return parser.parse_args(words_of_command)
 
 
 def main():
     given = parse_arguments()
-    print_gaps(given) if given.gaps else write_student(given)
+    print_ties(given) if given.ties else print_scores(given) if given.score else write_student(given)
 
 
 if __name__ == "__main__":

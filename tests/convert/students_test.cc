@@ -15,6 +15,7 @@
 #include "edgewise/convert/imported_model.h"
 #include "edgewise/convert/marian_binary.h"
 #include "edgewise/convert/npz.h"
+#include "edgewise/convert/packed_file.h"
 #include "edgewise/convert/token_list_builder.h"
 #include "edgewise/kernels/simd/instruction_set.h"
 #include "edgewise/translate/model_files.h"
@@ -314,6 +315,21 @@ TEST_F(StudentTest, MayHaveCompressedFiles) {
   const std::string packed = read_file(source_ / "model.xxen.intgemm.alphas.bin.gz", "test");
   write(source_ / "model.xxen.intgemm.alphas.bin.gz", packed.substr(0, packed.size() / 2));
   EXPECT_NE(error_of([&] { import_model(source_, "test"); }), "no error");
+}
+
+TEST_F(StudentTest, OfCompressedFilesIsBounded) {
+  const fs::path path = source_ / "text.gz";
+  const auto read = [&](std::uint64_t most) { return error_of([&] { read_packed_file(path, "test", most); }); };
+  write(path, compress_gzip("0123456789"));
+  EXPECT_EQ(read_packed_file(path, "test", 10), "0123456789");
+  EXPECT_EQ(read(9), "test: " + path.string() + " has more than 9 bytes, needs at most so many");
+  write(path, compress_gzip(std::string(std::size_t{80} << 20, 'a')));
+  EXPECT_NE(read(kMaxFileBytes).find("decompresses to more than 1000 times its size"), std::string::npos);
+  EXPECT_EQ(read(1000), "test: " + path.string() + " has more than 1000 bytes, needs at most so many");
+  fs::remove(path);
+  EXPECT_EQ(read(9), "test: " + path.string() + " is no regular file, needs one");
+  fs::create_directory(path);
+  EXPECT_EQ(read(9), "test: " + path.string() + " is no regular file, needs one");
 }
 
 TEST_F(StudentTest, MayHaveNoShortlistOrOneAsText) {
