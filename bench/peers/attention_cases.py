@@ -17,6 +17,7 @@ class Case:
     heads: int
     head_size: int
     lengths: list = None  # nodes per sentence, or None if the nodes are no sentences
+    clamp: float = math.inf  # scores are clamped to ±clamp
 
 
 def sentences(heads, head_size, causal=False):
@@ -71,7 +72,8 @@ def largest_error(case, inputs, result):
     for node in range(0, case.nodes, max(case.nodes // 50, 1)):
         sources = case.sources[case.destinations == node]
         scores = torch.einsum("hk,ehk->he", query[node], key[sources]) / math.sqrt(case.head_size)
-        expected = torch.einsum("he,ehk->hk", torch.softmax(scores, dim=1), value[sources])
+        weights = torch.softmax(scores.clamp(-case.clamp, case.clamp), dim=1)
+        expected = torch.einsum("he,ehk->hk", weights, value[sources])
         worst = max(worst, (result[node].detach().double() - expected).abs().max().item())
     return worst
 

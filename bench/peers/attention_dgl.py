@@ -21,12 +21,16 @@ def built_in(graph, query, key, value):
     return dgl.ops.u_mul_e_sum(graph, value, edge_softmax(graph, scores))
 
 
+TUTORIAL_CLAMP = 5.0
+
+
 def tutorial(graph, query, key, value):
     scale = math.sqrt(query.size(-1))
     with graph.local_scope():
         graph.ndata.update(q=query, k=key, v=value)
         graph.apply_edges(lambda edges: {"score": (edges.src["k"] * edges.dst["q"]).sum(-1, keepdim=True)})
-        graph.apply_edges(lambda edges: {"score": torch.exp((edges.data["score"] / scale).clamp(-5, 5))})
+        graph.apply_edges(lambda edges: {
+            "score": torch.exp((edges.data["score"] / scale).clamp(-TUTORIAL_CLAMP, TUTORIAL_CLAMP))})
         graph.update_all(fn.u_mul_e("v", "score", "wv"), fn.sum("wv", "wv"))
         graph.update_all(fn.copy_e("score", "score"), fn.sum("score", "z"))
         return graph.ndata["wv"] / graph.ndata["z"]
@@ -41,6 +45,8 @@ def main():
 
     torch.set_num_threads(arguments.threads)
     case = CASES[arguments.case]()
+    if arguments.way == "tutorial":
+        case.clamp = TUTORIAL_CLAMP
     graph = dgl.graph((case.sources, case.destinations), num_nodes=case.nodes)
     graph.create_formats_()
     inputs = random_inputs(case)

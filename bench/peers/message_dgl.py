@@ -13,7 +13,7 @@ import dgl
 import torch
 from dgl import function as fn
 
-from attention_dgl import built_in, tutorial
+from attention_dgl import TUTORIAL_CLAMP, built_in, tutorial
 from message_cases import ATTENTION, make_case, measure_attention, measure_operation, parse_arguments
 
 
@@ -69,6 +69,8 @@ OPERATIONS = {"sum": weighted_sum, "mean": reduce_copies(fn.mean), "max": reduce
 def main():
     arguments = parse_arguments(__doc__, [*ATTENTION_WAYS, *OPERATIONS])
     case = make_case(arguments.case, arguments.heads, arguments.head_size)
+    if arguments.way == "tutorial":
+        case.clamp = TUTORIAL_CLAMP
     if arguments.case in ATTENTION:
         graph, attend = make_graph(case), ATTENTION_WAYS[arguments.way]
         figures = measure_attention(case, lambda *inputs: attend(graph, *inputs), arguments.repetitions)
