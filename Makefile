@@ -113,6 +113,7 @@ format-check: lint-tools  ## check: check sources, comments, help texts, tests, 
 	@scripts/gpu_check --self-test
 	@scripts/gpu_table --self-test
 	@scripts/affected --self-test
+	@python3 bench/length_tasks.py
 	@scripts/draw_layers --check
 	@scripts/check_links --self-test
 	@scripts/check_links

@@ -16,11 +16,12 @@ def read_search(model):
 
 
 def change_options(model, section, settings):
-    """Changes options of a section, such as search, and the hash of the config in the manifest."""
+    """Sets options of a section, such as search, and the hash of the config in the manifest."""
     path = model / "config.toml"
     before, section, after = path.read_text(encoding="utf-8").partition(f"[{section}]\n")
     for name, value in settings.items():
-        after = re.sub(rf"(?m)^{name} = .*$", f"{name} = {value}", after, count=1)
+        after, found = re.subn(rf"(?m)^{name} = .*$", f"{name} = {value}", after, count=1)
+        after = after if found else f"{name} = {value}\n{after}"
     data = (before + section + after).encode()
     path.write_bytes(data)
     manifest = json.loads((model / "manifest.json").read_text(encoding="utf-8"))

@@ -57,6 +57,20 @@ shared = true
 kind = "sentencepiece"
 size = 120
 """
+STUDENT_CONFIG = """
+[vocabulary]
+shared = true
+[model]
+encoder_layers = 1
+decoder_layers = 1
+size = 16
+heads = 2
+feed_forward = 16
+[train]
+epochs = 0
+steps = 2
+warmup = 1
+"""
 PYTHON = """
 import sys, edgewise
 try:
@@ -258,11 +272,16 @@ def prepare_inputs(programs, folder):
 
     (folder / "tiny.toml").write_text(CONFIG, encoding="utf-8")
     (folder / "text.toml").write_text(TEXT_CONFIG, encoding="utf-8")
+    (folder / "student.toml").write_text(STUDENT_CONFIG, encoding="utf-8")
+    distil = f'teachers = ["{MODEL}"]\ninputs = ["lines"]\nstudent = "student.toml"\n'
+    (folder / "distil.toml").write_text(distil, encoding="utf-8")
     pairs = [line.split("\t")[-1] for line in (ROOT / "models/examples.en").read_text(encoding="utf-8").splitlines()]
     (folder / "pairs.tsv").write_text("".join(f"{line}\t{line}\n" for line in pairs), encoding="utf-8")
+    (folder / "lines").write_text("\n".join(pairs[:20]) + "\n", encoding="utf-8")
     run("train", "tiny.toml", "--out", "half", "--set", "train.epochs=1")
     run("export", MODEL, "--format", "ctranslate2", "--out", "foreign")
     run("import", "foreign", "--out", "model")
+    run("train", "tiny.toml", "--out", "exits", "--set", "model.decoder_layers=2", "--set", "model.exits.layers=[1]")
     return "\n".join(pairs[:10]).encode() + b"\n"
 
 
@@ -277,6 +296,8 @@ def list_commands(programs, text, python):
         Command("train, size 1024", edgewise, ["train", *training, *large], weights),
         Command("train --resume", edgewise, ["train", "tiny.toml", "--out", "half", "--resume", *threads],
                 "half/last/model.safetensors", copied=("half",)),
+        Command("distil", edgewise, ["distil", "distil.toml", "--out", "out", *threads],
+                "out/6-model/model/model.safetensors"),
         Command("edgewise translate", edgewise, ["translate", "--model", MODEL, *threads], input=text),
         Command("edgewise-translate", programs / "edgewise-translate", ["--model", MODEL, *threads], input=text),
         Command("edgewise serve", edgewise, ["serve", *serve], is_result=is_translated),
@@ -289,6 +310,8 @@ def list_commands(programs, text, python):
         Command("quantise", edgewise, ["quantise", "model", "--out", "out"], "out/model.safetensors"),
         Command("shortlist", edgewise, ["shortlist", "model", "pairs.tsv", "pairs.tsv", "--out", "out"],
                 "out/shortlist.bin"),
+        Command("calibrate", edgewise, ["calibrate", "exits", "pairs.tsv", "pairs.tsv", "--out", "out", "--loss", "99",
+                                        "--risk", "0.5", *threads], "out/model.safetensors"),
         Command("inspect", edgewise, ["inspect", "model"]),
         Command("vocab", edgewise, ["vocab", "text.toml", "--out", "out"], "out/vocabulary.model"),
         Command("edgewise doctor", edgewise, ["doctor", *threads], is_result=re.compile(rb"12 of 12").search),

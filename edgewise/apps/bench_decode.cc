@@ -92,7 +92,17 @@ void add_bench_decode(CLI::App& bench) {
       bench.add_subcommand("decode", "Time decoding by the runtime, for sentences with the lengths of a corpus");
   CLI::Option* size =
       add_choice(*decode, "--size", options.size, "the size of a random model: tiny (default), small, base or big");
-  add_path(*decode, "--model", options.model, "a run or model directory, instead of a random model")->excludes(size);
+  CLI::Option* model =
+      add_path(*decode, "--model", options.model, "a run or model directory, instead of a random model");
+  model->excludes(size);
+  add_number(*decode, "--decoder-layers", &options.depth.layers,
+             "the number of first decoder layers of --model to decode with, at whose end it has an exit; default: all",
+             range_of<TranslatorOptions>("decoder_layers"))
+      ->needs(model);
+  add_number(*decode, "--exit-threshold", &options.depth.exit_threshold,
+             "the threshold of halting at the exits of --model; 1: no token halts; default: the model's config",
+             range_of<TranslatorOptions>("exit_threshold"))
+      ->needs(model);
   add_device_option(*decode, command->device);
   add_choice(*decode, "--precision", options.precision,
              "the number format of the weights: fp32 (default), bf16 or int8");

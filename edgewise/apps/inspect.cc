@@ -74,10 +74,15 @@ void print_model(const fs::path& path) {
   print_output("{}: whole, every file as it was written\n", printable(files.path()));
   print_output("written by  {}\n", printable(files.manifest().tool));
   const bool has_sides = has_encoder(options.kind);
-  print_output("model       {}, {}{} layers, size {}, {} heads, feed-forward {}, preset {}\n", model_name(options.kind),
-               has_sides ? fmt::format("{} + ", options.encoder_layers) : "", options.decoder_layers, options.size,
-               options.heads, options.feed_forward, enum_name(options.preset));
+  print_output("model       {}, {}{} {}layers, size {}, {} heads, feed-forward {}, preset {}\n",
+               model_name(options.kind), has_sides ? fmt::format("{} + ", options.encoder_layers) : "",
+               options.decoder_layers, options.share_layers ? "shared " : "", options.size, options.heads,
+               options.feed_forward, enum_name(options.preset));
   if (options.has_ssru()) print_output("decoder     ssru, one vector of {} numbers for each layer\n", options.size);
+  if (options.exits.are_on()) {
+    print_output("exits       after decoder layers {}, threshold {}\n", fmt::join(options.exits.layers, ", "),
+                 options.exits.threshold);
+  }
   print_patterns(options, "relation    ");
   print_output("parameters  {}\n", count_parameters(model.model->parameters()));
   if (!has_sides) return print_output("vocabulary  {}\n", describe_vocabulary(*model.vocabularies.output));
@@ -178,9 +183,10 @@ void add_inspect(CLI::App& program) {
   add_path(*inspect, "path", command->path,
            "a run or model directory, the name of a model, a .safetensors file, or a config")
       ->required();
-  auto* ponder = add_path(*inspect, "--ponder", command->ponder_inputs,
-                          "a file of sentences, one per line, or - for standard input: count the ponder "
-                          "steps that a Universal Transformer takes for each token");
+  auto* ponder =
+      add_path(*inspect, "--ponder", command->ponder_inputs,
+               "a file of sentences, one per line, or - for standard input: count the ponder "
+               "steps of each token: those of a Universal Transformer, or the layers of a decoder with exits");
   inspect->add_flag("--json", command->is_json, "print the result of --ponder as JSON")->needs(ponder);
   inspect->callback(
       [command] { command->ponder_inputs.empty() ? run_inspect(command->path) : inspect_ponder_steps(*command); });

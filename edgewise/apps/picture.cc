@@ -258,8 +258,9 @@ void add_training(CLI::App& picture) {
 
 void add_halting(CLI::App& picture) {
   const auto options = std::make_shared<HaltingPictureOptions>();
-  CLI::App* halting =
-      picture.add_subcommand("halting", "Draw how many ponder steps a Universal Transformer takes for each token");
+  CLI::App* halting = picture.add_subcommand("halting",
+                                             "Draw how many ponder steps a Universal Transformer, or how many layers a "
+                                             "decoder with exits, takes for each token");
   add_path(*halting, "--model", options->model, "a run or model directory; a run also shows how training changed them")
       ->required();
   halting->add_option("--input", options->inputs, "a sentence to translate; may be repeated")->allow_extra_args(false);

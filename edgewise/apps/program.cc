@@ -35,9 +35,11 @@ int run_edgewise(int argc, char** argv) {
   add_generate(program);
   add_serve(program);
   add_vocab(program);
+  add_distil(program);
   add_average(program);
   add_quantise(program);
   add_shortlist(program);
+  add_calibrate(program);
   add_import(program);
   add_export(program);
   add_compare(program);

@@ -98,7 +98,8 @@ std::vector<Tokens> encode_inputs(const TextCodec& codec, const DecodingBenchOpt
 }
 
 DecodingWorkload read_workload(const DecodingBenchOptions& options) {
-  const ModelFiles files = read_model_files(options.model, "bench decode");
+  ModelFiles files = read_model_files(options.model, "bench decode");
+  set_decoder_depth(files, options.depth, "bench decode");
   const std::int64_t positions = files.codec.max_positions;
   check(positions == 0 || options.output_tokens <= positions,
         "bench decode: output_tokens is {}, needs at most {}, the number of positions of {}", options.output_tokens,

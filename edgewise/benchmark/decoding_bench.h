@@ -5,12 +5,14 @@
 
 #include "edgewise/benchmark/training_bench.h"
 #include "edgewise/options/layer_options.h"
+#include "edgewise/translate/decoder_depth.h"
 
 namespace edgewise {
 
 struct DecodingBenchOptions {
   ModelSize size = ModelSize::kTiny;
-  std::string model;  // a run or model directory; empty: a model of random parameters of `size`
+  std::string model;        // a run or model directory; empty: a model of random parameters of `size`
+  DecoderDepth depth = {};  // the part of the decoder of `model`
   // The number of a GPU; none: the CPU, or with EDGEWISE_OPERATIONS=cuda-emulated the emulator of GPUs, for tests.
   std::optional<std::int64_t> gpu = {};
   RuntimePrecision precision = RuntimePrecision::kFp32;

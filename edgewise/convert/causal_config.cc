@@ -29,6 +29,7 @@ struct CausalType {
 constexpr std::array kCausalTypes = {CausalType{"gpt2", "GPT-2", "GPT2LMHeadModel", CausalFamily::kGpt2},
                                      CausalType{"llama", "Llama", "LlamaForCausalLM", CausalFamily::kLlama},
                                      CausalType{"mistral", "Mistral", "MistralForCausalLM", CausalFamily::kLlama},
+                                     CausalType{"ministral", "Ministral", "MinistralForCausalLM", CausalFamily::kLlama},
                                      CausalType{"qwen2", "Qwen 2", "Qwen2ForCausalLM", CausalFamily::kLlama}};
 
 const CausalType* find_causal_type(const JsonSettings& config) {
@@ -141,10 +142,20 @@ RotaryOptions read_rotary(const JsonSettings& config) {
   return result;
 }
 
-/// Returns for each layer whether its tokens attend to the last sliding_window tokens only.
-std::vector<bool> find_sliding_layers(const JsonSettings& config, bool is_qwen2, std::int64_t layers) {
-  const bool may_slide = config.boolean("use_sliding_window").value_or(!is_qwen2) && config.find("sliding_window");
-  const std::int64_t full = config.whole_number("max_window_layers").value_or(28);
+/// Returns the tokens of a window, or nothing for a model without windows. transformers has windows of 4096 tokens if
+/// the member is absent, and none if it is null.
+std::optional<std::int64_t> read_window(const JsonSettings& config, bool is_qwen2) {
+  constexpr std::int64_t kDefaultWindow = 4096;
+  const bool is_used = !is_qwen2 || config.boolean("use_sliding_window").value_or(false);
+  const bool is_null = config.find("sliding_window") == nullptr && config.has("sliding_window");
+  if (!is_used || is_null) return std::nullopt;
+  return read_count(config, "sliding_window", kDefaultWindow);
+}
+
+/// Returns for each layer whether its tokens attend to those of a window only, if the model has windows. transformers
+/// reads Mistral with layer_types as Ministral.
+std::vector<bool> find_sliding_layers(const JsonSettings& config, bool is_qwen2, bool has_window, std::int64_t layers) {
+  const std::int64_t full = is_qwen2 ? config.whole_number("max_window_layers").value_or(28) : 0;
   const JsonValue* types = config.find("layer_types");
   if (types != nullptr && std::ssize(types->items) != layers) {
     config.refuse("layer_types", describe(*types), fmt::format("{} elements, one for each layer", layers));
@@ -152,23 +163,28 @@ std::vector<bool> find_sliding_layers(const JsonSettings& config, bool is_qwen2,
   std::vector<bool> slides;
   for (std::int64_t i = 0; i < layers; ++i) {
     if (types == nullptr) {
-      slides.push_back(may_slide && (!is_qwen2 || i >= full));
+      slides.push_back(has_window && i >= full);
       continue;
     }
     const std::string& type = types->items[static_cast<std::size_t>(i)].text;
-    slides.push_back(may_slide && type == "sliding_attention");
+    slides.push_back(has_window && type == "sliding_attention");
     if (slides.back() || type == "full_attention") continue;
     config.refuse("layer_types", quote(type),
-                  may_slide ? "full_attention or sliding_attention" : "full_attention without sliding_window");
+                  has_window ? "full_attention or sliding_attention" : "full_attention without sliding_window");
   }
   return slides;
 }
 
-/// Returns the relation of each layer: the last sliding_window tokens, or all earlier ones.
+/// Returns the relation of each layer: the tokens of a window, or all earlier ones. Llama does not read the members of
+/// windows, and neither does Mistral those of Qwen 2, so they must be absent.
 StringLists read_relation(const JsonSettings& config, std::int64_t layers) {
+  const std::string type = config.text("model_type").value_or("");
+  if (type == "llama") return {{"causal"}};
+  const bool is_qwen2 = type == "qwen2";
+  const std::optional<std::int64_t> window = read_window(config, is_qwen2);
   StringLists relation;
-  for (const bool slides : find_sliding_layers(config, config.text("model_type") == "qwen2", layers)) {
-    relation.push_back({slides ? fmt::format("window {}", read_count(config, "sliding_window", 1)) : "causal"});
+  for (const bool slides : find_sliding_layers(config, is_qwen2, window.has_value(), layers)) {
+    relation.push_back({slides ? fmt::format("window {}", window.value_or(0)) : "causal"});
   }
   const bool are_equal = std::ranges::all_of(relation, [&](const auto& terms) { return terms == relation.front(); });
   if (are_equal) relation.resize(1);
@@ -183,8 +199,8 @@ void read_llama(const JsonSettings& config, CausalConfig& result) {
   model.positions = PositionKind::kRotary;
   model.size = read_count(config, "hidden_size", 4096);
   model.heads = read_heads(config, "num_attention_heads", 32, model.size, "hidden_size");
-  model.key_value_heads = read_heads(config, "num_key_value_heads", type == "mistral" ? 8 : model.heads, model.heads,
-                                     "num_attention_heads");
+  const std::int64_t shared_heads = type == "mistral" || type == "ministral" ? 8 : model.heads;
+  model.key_value_heads = read_heads(config, "num_key_value_heads", shared_heads, model.heads, "num_attention_heads");
   if (model.key_value_heads == model.heads) model.key_value_heads = 0;
   model.decoder_layers = read_count(config, "num_hidden_layers", 32);
   model.feed_forward = read_count(config, "intermediate_size", 11008);
@@ -243,8 +259,8 @@ bool is_causal_model(const JsonSettings& config) { return find_causal_type(confi
 CausalConfig read_causal_config(const fs::path& directory, std::string_view caller) {
   const JsonSettings config = JsonSettings::read(directory / "config.json", caller);
   const CausalType* type = find_causal_type(config);
-  check(type != nullptr, "{}: {} has no language model, needs gpt2, llama, mistral or qwen2 as model_type", caller,
-        directory.string());
+  check(type != nullptr, "{}: {} has no language model, needs gpt2, llama, mistral, ministral or qwen2 as model_type",
+        caller, directory.string());
   check_architecture(config, type->architecture);
   config.require_boolean("is_encoder_decoder", false);
   for (const char* key : {"prefix", "pruned_heads", "quantization_config"}) config.require_absent(key);

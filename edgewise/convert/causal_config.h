@@ -15,7 +15,7 @@ namespace edgewise {
 /// Language models of Hugging Face's transformers.
 enum class CausalFamily {
   kGpt2,  // GPT2LMHeadModel
-  kLlama  // LlamaForCausalLM, MistralForCausalLM and Qwen2ForCausalLM
+  kLlama  // LlamaForCausalLM, MistralForCausalLM, MinistralForCausalLM and Qwen2ForCausalLM
 };
 
 /// The settings of config.json, and the special tokens of generation_config.json.

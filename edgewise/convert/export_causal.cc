@@ -23,7 +23,7 @@ namespace edgewise {
 namespace {
 
 /// Classes of transformers that can have a model.
-enum class CausalTarget { kGpt2, kLlama, kMistral, kQwen2 };
+enum class CausalTarget { kGpt2, kLlama, kMistral, kMinistral, kQwen2 };
 
 /// The rows that a table of the positions of a formula has at least.
 constexpr std::int64_t kLeastPositions = 2048;
@@ -84,7 +84,8 @@ CausalTarget choose_llama(const TransformerOptions& model, std::string_view call
   if (windows.size == 0) return CausalTarget::kLlama;
   if (model.feed_forward_bias) refuse_option(caller, "model.feed_forward_bias", "true", "false with a window");
   const bool is_everywhere = std::ranges::find(windows.slides, false) == windows.slides.end();
-  return is_everywhere && !model.attention_bias ? CausalTarget::kMistral : CausalTarget::kQwen2;
+  if (model.attention_bias) return CausalTarget::kQwen2;
+  return is_everywhere ? CausalTarget::kMistral : CausalTarget::kMinistral;
 }
 
 CausalTarget choose_target(const TransformerOptions& model, std::string_view caller) {
@@ -140,8 +141,8 @@ std::string write_gpt2_config(const Experiment& experiment, const SentenceRules&
 
 void add_windows(const CausalWindows& windows, CausalTarget target, JsonObject& json) {
   json.add("sliding_window", windows.size);
-  if (target != CausalTarget::kQwen2) return;
-  json.add("use_sliding_window", true);
+  if (target == CausalTarget::kMistral) return;
+  if (target == CausalTarget::kQwen2) json.add("use_sliding_window", true);
   json.add_json("layer_types", json_array(windows.slides, [](bool slides) {
                   return quote_json(slides ? "sliding_attention" : "full_attention");
                 }));
@@ -150,6 +151,7 @@ void add_windows(const CausalWindows& windows, CausalTarget target, JsonObject& 
 /// Returns the name of a class and its model_type.
 std::pair<std::string_view, std::string_view> names_of(CausalTarget target) {
   if (target == CausalTarget::kMistral) return {"MistralForCausalLM", "mistral"};
+  if (target == CausalTarget::kMinistral) return {"MinistralForCausalLM", "ministral"};
   if (target == CausalTarget::kQwen2) return {"Qwen2ForCausalLM", "qwen2"};
   return {"LlamaForCausalLM", "llama"};
 }
@@ -204,9 +206,8 @@ StoredTensors gpt2_parameters(const ModelFiles& model, TransformerOptions option
 }
 
 std::string write_causal_parameters(const ModelFiles& model, CausalTarget target, std::string_view caller) {
-  TransformerOptions options = model.experiment.model;
+  const TransformerOptions& options = model.experiment.model;
   const bool is_gpt2 = target == CausalTarget::kGpt2;
-  if (target == CausalTarget::kQwen2) options.attention_bias = true;
   const StoredTensors parameters = is_gpt2 ? gpt2_parameters(model, options, caller)
                                            : exported_parameters(model, options, ExportedTypes::kStored, caller);
   check_biases(parameters, target, caller);

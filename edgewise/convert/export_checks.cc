@@ -16,6 +16,10 @@ void check_exportable(const TransformerOptions& model, std::string_view caller) 
   if (model.kind != ModelKind::kTransformer) refuse_option(caller, "model.kind", enum_name(model.kind), "transformer");
   if (model.score != ScoreKind::kDot) refuse_option(caller, "model.score", enum_name(model.score), "dot");
   if (model.has_ssru()) refuse_option(caller, "model.decoder_mixer", "ssru", "attention");
+  if (model.share_layers) refuse_option(caller, "model.share_layers", "true", "false");
+  if (model.log_scale) refuse_option(caller, "model.log_scale", "true", "false");
+  if (model.mirror_positions) refuse_option(caller, "model.mirror_positions", "true", "false");
+  if (model.exits.are_on()) refuse_option(caller, "model.exits.layers", "a list", "[]");
   if (!model.decoder_patterns().is_default()) refuse_option(caller, "model.relation", "a pattern", "causal");
   if (!model.encoder_patterns().is_default()) refuse_option(caller, "model.encoder_relation", "a pattern", "complete");
   if (model.clamp) refuse_option(caller, "model.clamp", json_number(*model.clamp), "no limit");

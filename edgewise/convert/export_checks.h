@@ -13,8 +13,8 @@ namespace edgewise {
 [[noreturn]] void refuse_option(std::string_view caller, std::string_view option, std::string_view has,
                                 std::string_view needs);
 
-/// Throws Error, beginning with `caller`, if model.kind, score, decoder_mixer, relation, encoder_relation, clamp or
-/// norm has a value that no format can express.
+/// Throws Error, beginning with `caller`, if model.kind, score, decoder_mixer, exits, relation, encoder_relation,
+/// clamp or norm has a value that no format can express.
 void check_exportable(const TransformerOptions& model, std::string_view caller);
 
 /// Throws Error, beginning with `caller`, unless vocabulary.input_case and output_case are `keep`.

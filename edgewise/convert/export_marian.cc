@@ -25,7 +25,9 @@ namespace {
 /// Writes the text of special:model.yml for a model whose vocabularies are those of Marian.
 class OptionsWriter {
  public:
-  explicit OptionsWriter(const TransformerOptions& options) : options_(options) {}
+  /// `alignment_layer` is that of CrossHeads.
+  OptionsWriter(const TransformerOptions& options, std::int64_t alignment_layer)
+      : options_(options), alignment_layer_(alignment_layer) {}
 
   std::string run() && {
     add("type", "transformer");
@@ -73,7 +75,8 @@ class OptionsWriter {
   /// Adds the options with only one value that Edgewise has. Other programs require many of them.
   void add_constants() {
     add("transformer-decoder-autoreg", "self-attention");
-    add("transformer-guided-alignment-layer", "last");
+    add("transformer-guided-alignment-layer",
+        alignment_layer_ < 0 ? std::string("last") : std::to_string(alignment_layer_ + 1));
     add("transformer-tied-layers", "[]");
     add("transformer-aan-depth", 2);
     for (const char* key : {"transformer-no-projection", "transformer-aan-nogate", "transformer-pool",
@@ -90,6 +93,7 @@ class OptionsWriter {
   }
 
   const TransformerOptions& options_;
+  std::int64_t alignment_layer_;
   std::string text_;
 };
 
@@ -211,8 +215,8 @@ void remove_padding(TensorInfo& parameter, float needed, std::string_view caller
   parameter.bytes = parameter.bytes.first(kept);
 }
 
-void add_options(const TransformerOptions& options, StoredTensors& arrays) {
-  std::string text = OptionsWriter(options).run();
+void add_options(const Experiment& experiment, const TransformerOptions& options, StoredTensors& arrays) {
+  std::string text = OptionsWriter(options, experiment.search.recorded_heads.layer).run();
   text += '\0';
   const auto size = std::ssize(text);
   const std::string_view bytes = arrays.keep(std::move(text));
@@ -232,7 +236,7 @@ std::string write_arrays(const ModelFiles& model, std::string_view caller) {
     --options.output_vocabulary;
   }
   StoredTensors arrays = export_parameters(parameters.tensors, marian_layout(options));
-  add_options(options, arrays);
+  add_options(model.experiment, options, arrays);
   return serialize_npz(arrays.tensors);
 }
 

@@ -50,10 +50,11 @@ std::vector<std::string> left_out_options(const ModelFiles& model, ExportFormat 
 std::map<std::string, std::string> export_hugging_face(const ModelFiles& model, std::string_view caller);
 
 /// Returns the files of a language model of Hugging Face's transformers: GPT-2 for layer_norm with position vectors,
-/// Llama for rms_norm with rotary positions and gates, Mistral or Qwen 2 for such a model with windows. Biases that the
-/// model does not have are zeros in GPT-2, and a formula of positions becomes a table. causal_tokenizer.h has the
-/// tokenizer. Throws Error, beginning with `caller`, for options that none of these has, and for an output bias other
-/// than 0.
+/// Llama for rms_norm with rotary positions and gates; for such a model with windows Mistral, Ministral if only some
+/// layers have them, or Qwen 2 if attention has biases. Biases that the model does not have are zeros in GPT-2, and a
+/// formula of positions becomes a table. causal_tokenizer.h has the tokenizer; transformers 5 splits the texts of Qwen
+/// 2 as Qwen 2 does, whatever tokenizer.json says. Throws Error, beginning with `caller`, for options that none of
+/// these has, and for an output bias other than 0.
 std::map<std::string, std::string> export_causal(const ModelFiles& model, std::string_view caller);
 
 /// Returns the files of a Marian model: model.npz with F32 arrays, decoder.yml, the vocabularies and the SentencePiece

@@ -51,7 +51,7 @@ constexpr FamilyDefaults kM2m100Defaults = {.family = HuggingFaceFamily::kM2m100
 
 const FamilyDefaults& defaults_of(const JsonSettings& config) {
   const std::optional<std::string> type = config.text("model_type");
-  constexpr std::string_view kTypes = "marian, m2m_100, gpt2, llama, mistral or qwen2";
+  constexpr std::string_view kTypes = "marian, m2m_100, gpt2, llama, mistral, ministral or qwen2";
   if (!type) config.refuse("model_type", "missing", fmt::format("{}; a model of CTranslate2 needs model.bin", kTypes));
   if (*type == "marian") return kMarianDefaults;
   if (*type == "m2m_100") return kM2m100Defaults;

@@ -15,6 +15,7 @@
 #include "edgewise/convert/marian_binary.h"
 #include "edgewise/convert/marian_config.h"
 #include "edgewise/convert/npz.h"
+#include "edgewise/convert/packed_file.h"
 #include "edgewise/convert/system_layouts.h"
 #include "edgewise/convert/yaml.h"
 #include "edgewise/translate/model_files.h"
@@ -64,6 +65,11 @@ TokenListBuilder piece_list(const PieceCodec& pieces, std::int64_t size, const M
   return builder;
 }
 
+/// Returns whether a vocabulary is a SentencePiece model, which may be compressed.
+bool is_piece_file(const fs::path& path) {
+  return (path.extension() == kPackedEnding ? path.stem() : path).extension() == ".spm";
+}
+
 /// Makes the vocabularies of a student, which are SentencePiece models.
 Vocabularies read_student_vocabularies(const MarianDecoder& decoder, const TransformerOptions& options,
                                        std::string_view caller) {
@@ -78,7 +84,7 @@ Vocabularies read_student_vocabularies(const MarianDecoder& decoder, const Trans
 
 Vocabularies read_marian_vocabularies(const fs::path& directory, const MarianDecoder& decoder,
                                       const TransformerOptions& options, std::string_view caller) {
-  if (decoder.vocabularies[0].extension() == ".spm") return read_student_vocabularies(decoder, options, caller);
+  if (is_piece_file(decoder.vocabularies[0])) return read_student_vocabularies(decoder, options, caller);
   const MarianTokenRules& rules = decoder.token_rules;
   TokenListBuilder input = read_marian_tokens(decoder.vocabularies[0], options.input_vocabulary, rules, caller);
   std::optional<TokenListBuilder> output;
@@ -112,6 +118,47 @@ std::string_view output_matrix(Tying tying) {
       return kUntiedProjection;
   }
   fail("output_matrix: tying is {}, needs one of enum_names", static_cast<int>(tying));
+}
+
+/// Returns whether marian-conv stores an array of floats in 8 bits: a table, or the matrix of a product.
+bool is_rounded_by_marian(const TensorInfo& array) {
+  const std::size_t place = array.name.rfind("_W");
+  const bool is_matrix = place != std::string::npos && array.name.size() - place <= std::string_view("_Wq").size();
+  return array.dtype == DType::kF32 && array.shape.size() == 2 && !array.bytes.empty() &&
+         (is_matrix || is_embedding_table(array.name));
+}
+
+/// Rounds a matrix to 8 bits as marian-conv does: the integers are the numbers times 127 / the largest magnitude.
+void round_to_8_bits(std::size_t index, StoredTensors& arrays, const std::string& where) {
+  TensorInfo& array = arrays.tensors[index];
+  const std::vector<float> values = to_floats(array, where);
+  float largest = 0;
+  for (const float value : values) {
+    largest = std::isfinite(value) ? std::max(largest, std::abs(value)) : std::abs(value);
+  }
+  const float multiplier = 127 / largest;
+  check(std::isfinite(largest) && std::isfinite(multiplier),
+        "{}: {} has the largest magnitude {}, needs a finite one above 0, to round its numbers to 8 bits", where,
+        quote(array.name), largest);
+  std::string integers;
+  for (const float value : values) {
+    integers += static_cast<char>(static_cast<std::int8_t>(std::nearbyint(value * multiplier)));
+  }
+  array.dtype = DType::kI8;
+  array.bytes = std::as_bytes(std::span(arrays.keep(std::move(integers))));
+  const std::int64_t count = array.shape[is_embedding_table(array.name) ? 0 : 1];
+  const std::vector<float> scales(static_cast<std::size_t>(count), 1 / multiplier);
+  arrays.add(array.name + std::string(kScaleEnding), {count}, scales);
+}
+
+/// Rounds the matrices of a file of floats that has input multipliers, which marian-conv makes into a file of 8 bits.
+void round_as_marian(StoredTensors& arrays, const std::string& where) {
+  const bool has_multipliers = std::ranges::any_of(
+      arrays.tensors, [](const TensorInfo& array) { return array.name.ends_with(kMultiplierEnding); });
+  const std::size_t count = has_multipliers ? arrays.tensors.size() : 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (is_rounded_by_marian(arrays.tensors[i])) round_to_8_bits(i, arrays, where);
+  }
 }
 
 /// Makes a multiplier of the inputs of a matrix what base/files/stored_parameters.h describes.
@@ -234,10 +281,13 @@ ImportedModel import_marian(const fs::path& directory, std::string_view caller) 
       decoder.model.extension() == ".npz" ? read_npz(decoder.model, caller) : read_marian_binary(decoder.model, caller);
   const std::string where = fmt::format("{}: {}", caller, decoder.model.string());
   TransformerOptions options;
+  CrossHeads recorded_heads;
   {
     TensorLookup arrays(stored.tensors, where);
     options = read_marian_options(arrays, where);
+    recorded_heads = read_marian_heads(arrays, where);
   }
+  round_as_marian(stored, where);
   add_input_multipliers(stored, options.tying, where);
   add_padding(stored, where);
   TensorLookup arrays(stored.tensors, where);
@@ -248,6 +298,7 @@ ImportedModel import_marian(const fs::path& directory, std::string_view caller) 
   model.vocabularies = read_marian_vocabularies(directory, decoder, options, caller);
   model.experiment.model = options;
   model.experiment.search = decoder.search;
+  model.experiment.search.recorded_heads = recorded_heads;
   model.experiment.vocabulary.kind = VocabularyKind::kMapped;
   model.experiment.vocabulary.shared = has_common_tokens(decoder, options);
   model.experiment.data.end_input = true;
@@ -256,7 +307,7 @@ ImportedModel import_marian(const fs::path& directory, std::string_view caller) 
   arrays.expect_all_used();
   check_joined_multipliers(model.parameters, where);
   if (!decoder.shortlist.empty()) {
-    model.shortlist = make_shortlist(read_file(decoder.shortlist, caller, kMaxShortlistBytes), model.experiment,
+    model.shortlist = make_shortlist(read_packed_file(decoder.shortlist, caller, kMaxShortlistBytes), model.experiment,
                                      model.vocabularies, fmt::format("{}: {}", caller, decoder.shortlist.string()));
   }
   std::ranges::move(stored.memory, std::back_inserter(model.parameters.memory));

@@ -24,9 +24,9 @@ struct ImportedModel {
 };
 
 /// Reads a model of another system, which it recognises by its files: a directory of Hugging Face's transformers
-/// (MarianMT, M2M-100, NLLB-200, GPT-2, Llama, Mistral, Qwen 2), of Marian (decoder.yml and an npz file, or a student
-/// as Firefox and Bergamot have it) or of CTranslate2 (model.bin). Throws Error, beginning with `caller`, for a part
-/// that a model directory of Edgewise cannot have exactly.
+/// (MarianMT, M2M-100, NLLB-200, GPT-2, Llama, Mistral, Ministral, Qwen 2), of Marian (decoder.yml and an npz file, or
+/// a student as Firefox and Bergamot have it) or of CTranslate2 (model.bin). Throws Error, beginning with `caller`, for
+/// a part that a model directory of Edgewise cannot have exactly.
 ImportedModel import_model(const std::filesystem::path& path, std::string_view caller);
 
 /// Returns the options that each translation with the model needs, because the files do not have them: the languages of

@@ -15,6 +15,7 @@
 #include "edgewise/base/files/byte_reader.h"
 #include "edgewise/base/files/files.h"
 #include "edgewise/base/utf8.h"
+#include "edgewise/convert/packed_file.h"
 
 namespace edgewise {
 namespace {
@@ -203,7 +204,8 @@ StoredTensors parse_marian_binary(std::string bytes, const std::string& where) {
 }
 
 StoredTensors read_marian_binary(const std::filesystem::path& path, std::string_view caller) {
-  return parse_marian_binary(read_file(path, caller), fmt::format("{}: {}", caller, path.string()));
+  return parse_marian_binary(read_packed_file(path, caller, kMaxFileBytes),
+                             fmt::format("{}: {}", caller, path.string()));
 }
 
 std::string serialize_marian_binary(std::span<const TensorInfo> tensors, std::span<const IntgemmArray> arrays) {

@@ -11,6 +11,7 @@
 #include "edgewise/base/files/manifest.h"
 #include "edgewise/base/utf8.h"
 #include "edgewise/convert/neutral_settings.h"
+#include "edgewise/convert/packed_file.h"
 #include "edgewise/convert/yaml.h"
 #include "edgewise/convert/yaml_settings.h"
 
@@ -30,6 +31,11 @@ constexpr std::string_view kOptionsArray = "special:model.yml";
 fs::path path_in(const fs::path& directory, const std::string& name, const YamlSettings& settings) {
   if (!is_plain_name(name)) settings.refuse("a file", quote(name), "the name of a file beside this one");
   return directory / name;
+}
+
+YamlSettings read_model_settings(TensorLookup& arrays, std::string_view where) {
+  const std::string name = fmt::format("{}, {}", where, kOptionsArray);
+  return YamlSettings(parse_yaml(to_text(arrays.get(kOptionsArray), where), name), name);
 }
 
 NormPlacement read_norms(const YamlSettings& settings) {
@@ -165,7 +171,9 @@ constexpr std::string_view kShortlistEnding = ".bin";
 fs::path shortlist_path(const fs::path& directory, const YamlSettings& settings) {
   if (!settings.has("shortlist")) return {};
   const std::vector<std::string> values = settings.list("shortlist");
-  if (values.empty() || !values.front().ends_with(kShortlistEnding)) return {};
+  std::string_view name = values.empty() ? std::string_view() : values.front();
+  if (name.ends_with(kPackedEnding)) name.remove_suffix(kPackedEnding.size());
+  if (!name.ends_with(kShortlistEnding)) return {};
   return path_in(directory, values.front(), settings);
 }
 
@@ -190,6 +198,13 @@ std::vector<std::string> names_like(std::span<const std::string> names, std::str
   return found;
 }
 
+/// Returns the names as names_like does, or, if there are none, those of compressed files.
+std::vector<std::string> names_like_packed(std::span<const std::string> names, std::string_view begin,
+                                           std::string_view end) {
+  std::vector<std::string> found = names_like(names, begin, end);
+  return found.empty() ? names_like(names, begin, std::string(end) + std::string(kPackedEnding)) : found;
+}
+
 constexpr std::string_view kStudentConfig = "config.intgemm8bitalpha.yml";
 
 /// Returns the name of a student's config; empty if it has none.
@@ -205,16 +220,16 @@ std::string find_student_config(const fs::path& directory, std::span<const std::
 /// Returns the config of a folder as Firefox has it.
 std::string firefox_config(const fs::path& directory, std::span<const std::string> names, std::string_view caller) {
   const auto find_one = [&](std::string_view begin, std::string_view end) {
-    const std::vector<std::string> found = names_like(names, begin, end);
+    const std::vector<std::string> found = names_like_packed(names, begin, end);
     check(found.size() == 1, "{}: {} has {} files {}*{}, needs one", caller, directory.string(), found.size(), begin,
           end);
     return found.front();
   };
   const std::string model = quote_yaml(find_one("model.", ".bin"));
-  const bool is_split = !names_like(names, "srcvocab.", ".spm").empty();
+  const bool is_split = !names_like_packed(names, "srcvocab.", ".spm").empty();
   const std::string input = find_one(is_split ? "srcvocab." : "vocab.", ".spm");
   const std::string output = is_split ? find_one("trgvocab.", ".spm") : input;
-  const bool has_shortlist = !names_like(names, "lex.", kShortlistEnding).empty();
+  const bool has_shortlist = !names_like_packed(names, "lex.", kShortlistEnding).empty();
   const std::string shortlist = has_shortlist ? "- " + quote_yaml(find_one("lex.", kShortlistEnding)) + "\n" : "  []\n";
   return fmt::format(kFirefoxConfig, model, quote_yaml(input), quote_yaml(output), shortlist);
 }
@@ -254,7 +269,7 @@ MarianDecoder read_marian_decoder(const fs::path& directory, std::string_view ca
 
 bool is_marian_student(const fs::path& directory, std::string_view caller) {
   const std::vector<std::string> names = file_names(directory, caller);
-  return !names_like(names, "config", ".yml").empty() || !names_like(names, "model.", ".bin").empty();
+  return !names_like(names, "config", ".yml").empty() || !names_like_packed(names, "model.", ".bin").empty();
 }
 
 MarianDecoder read_marian_student(const fs::path& directory, std::string_view caller) {
@@ -276,9 +291,19 @@ MarianDecoder read_marian_student(const fs::path& directory, std::string_view ca
   return decoder;
 }
 
+CrossHeads read_marian_heads(TensorLookup& arrays, std::string_view where) {
+  const YamlSettings settings = read_model_settings(arrays, where);
+  const std::string key = "transformer-guided-alignment-layer";
+  if (settings.text(key, "last") == "last") return {.head = 0};
+  const std::int64_t number = settings.whole_number(key, 1);
+  const std::int64_t layers = settings.whole_number("dec-depth", 6);
+  if (number < 1 || number > layers) settings.refuse(key, std::to_string(number), fmt::format("1 to {}", layers));
+  return {.layer = number - 1, .head = 0};
+}
+
 TransformerOptions read_marian_options(TensorLookup& arrays, std::string_view where) {
   const std::string name = fmt::format("{}, {}", where, kOptionsArray);
-  const YamlSettings settings(parse_yaml(to_text(arrays.get(kOptionsArray), where), name), name);
+  const YamlSettings settings = read_model_settings(arrays, where);
   refuse_other_models(settings);
   TransformerOptions options;
   options.size = settings.whole_number("dim-emb", 512);

@@ -53,7 +53,8 @@ struct MarianDecoder {
 };
 
 /// Returns whether a directory has the files of a student as Bergamot or Firefox ships it, instead of decoder.yml:
-/// config*.yml, or model.NAME.bin.
+/// config*.yml, or model.NAME.bin. Each of these files but the config, and each vocabulary and shortlist, may be
+/// compressed by gzip, and then its name ends with `.gz`; an npz file may not.
 bool is_marian_student(const std::filesystem::path& directory, std::string_view caller);
 
 /// Reads config.intgemm8bitalpha.yml, or the only file config*.yml of a student. Without one, the files are those of
@@ -66,6 +67,10 @@ MarianDecoder read_marian_student(const std::filesystem::path& directory, std::s
 /// have at most max-length-factor times the length of their inputs, with end tokens. Throws Error for several models,
 /// for word penalties, and for a max-length-factor that is no whole number.
 MarianDecoder read_marian_decoder(const std::filesystem::path& directory, std::string_view caller);
+
+/// Returns the attention that Marian makes alignments from: the first head of the decoder layer that training with
+/// guided alignments used, which the array special:model.yml names.
+CrossHeads read_marian_heads(TensorLookup& arrays, std::string_view where);
 
 /// Returns the options of the model with these arrays, which the array special:model.yml describes. The vocabulary has
 /// one token more than the tables, for padding. Throws Error for options of Marian that Edgewise does not have.

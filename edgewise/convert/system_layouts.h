@@ -28,9 +28,9 @@ std::vector<TensorLayout> hugging_face_layout(const TransformerOptions& options,
 /// a language model with learned positions and all biases.
 std::vector<TensorLayout> gpt2_layout(const TransformerOptions& options, const std::string& prefix);
 
-/// Returns the tensors of a state dict of LlamaForCausalLM, MistralForCausalLM or Qwen2ForCausalLM that hold the
-/// parameters of a language model with rms_norm and gates. `has_output_biases`: the output projections of attention
-/// have biases, if the others have them.
+/// Returns the tensors of a state dict of LlamaForCausalLM, MistralForCausalLM, MinistralForCausalLM or
+/// Qwen2ForCausalLM that hold the parameters of a language model with rms_norm and gates. `has_output_biases`: the
+/// output projections of attention have biases, if the others have them.
 std::vector<TensorLayout> llama_layout(const TransformerOptions& options, bool has_output_biases);
 
 /// Returns the arrays of Marian's npz file that hold the parameters of a model.

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "edgewise/base/error.h"
-#include "edgewise/base/files/files.h"
 #include "edgewise/base/sorting.h"
 #include "edgewise/base/utf8.h"
+#include "edgewise/convert/packed_file.h"
 #include "edgewise/text/vocabulary/mapped_vocabulary.h"
 
 namespace edgewise {
@@ -66,7 +66,7 @@ std::string unnamed_token(std::size_t number) { return fmt::format("<unnamed {}>
 
 std::string read_vocabulary_file(const std::filesystem::path& path, std::string_view caller) {
   constexpr std::uint64_t kMaxBytes = std::uint64_t{64} << 20;
-  return read_file(path, caller, kMaxBytes);
+  return read_packed_file(path, caller, kMaxBytes);
 }
 
 std::shared_ptr<const PieceCodec> read_piece_codec(const std::filesystem::path& path, std::string_view caller) {

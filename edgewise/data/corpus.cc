@@ -6,6 +6,7 @@
 #include <iterator>
 #include <numbers>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "edgewise/base/error.h"
@@ -16,9 +17,13 @@
 namespace edgewise {
 namespace {
 
-std::string draw_letters(const DataOptions& options, RandomStream& random) {
+std::size_t draw_length(const DataOptions& options, RandomStream& random) {
   const double length = std::round(options.length_mean + options.length_deviation * random.normal());
-  std::string letters(static_cast<std::size_t>(std::max(length, 1.0)), 'a');
+  return static_cast<std::size_t>(std::max(length, 1.0));
+}
+
+std::string draw_letters(const DataOptions& options, RandomStream& random) {
+  std::string letters(draw_length(options, random), 'a');
   for (char& letter : letters) {
     letter = static_cast<char>('a' + random.next_below(static_cast<std::uint64_t>(options.symbols)));
   }
@@ -36,9 +41,10 @@ std::string apply_task(std::string letters, DataTask task) {
       std::ranges::sort(letters);
       return letters;
     case DataTask::kText:
+    case DataTask::kAddition:
       break;
   }
-  fail("make_synthetic: task is {}, needs copy, reverse or sort", enum_name(task));
+  fail("make_synthetic: task is {}, needs copy, reverse, sort or addition", enum_name(task));
 }
 
 std::string join_with_spaces(const std::string& letters) {
@@ -47,12 +53,43 @@ std::string join_with_spaces(const std::string& letters) {
   return sentence;
 }
 
+struct LetterPair {
+  std::string input;
+  std::string output;
+};
+
+LetterPair draw_letter_pair(const DataOptions& options, RandomStream& random) {
+  const std::string letters = draw_letters(options, random);
+  return {join_with_spaces(letters), join_with_spaces(apply_task(letters, options.task))};
+}
+
+/// Draws two numbers, the longer one with a drawn number of digits, and adds them.
+LetterPair draw_sum(const DataOptions& options, RandomStream& random) {
+  const std::size_t longer = draw_length(options, random);
+  const std::size_t shorter = 1 + random.next_below(longer);
+  const bool is_first_longer = random.next_below(2) == 1;
+  LetterPair pair;
+  std::uint64_t carry = 0;
+  for (std::size_t column = 0; column <= longer; ++column) {
+    const std::uint64_t of_longer = column < longer ? random.next_below(10) : 0;
+    const std::uint64_t of_shorter = column < shorter ? random.next_below(10) : 0;
+    const std::uint64_t sum = of_longer + of_shorter + carry;
+    carry = sum / 10;
+    const std::string_view space = column == 0 ? "" : " ";
+    pair.input += fmt::format("{}{}{}", space, is_first_longer ? of_longer : of_shorter,
+                              is_first_longer ? of_shorter : of_longer);
+    pair.output += fmt::format("{}{}", space, sum % 10);
+  }
+  return pair;
+}
+
 SentencePairs make_split(const DataOptions& options, std::int64_t size, RandomStream random) {
   SentencePairs pairs;
   for (std::int64_t i = 0; i < size; ++i) {
-    const std::string letters = draw_letters(options, random);
-    pairs.inputs.push_back(join_with_spaces(letters));
-    pairs.outputs.push_back(join_with_spaces(apply_task(letters, options.task)));
+    LetterPair pair =
+        options.task == DataTask::kAddition ? draw_sum(options, random) : draw_letter_pair(options, random);
+    pairs.inputs.push_back(std::move(pair.input));
+    pairs.outputs.push_back(std::move(pair.output));
   }
   pairs.report.kept = size;
   return pairs;
@@ -70,10 +107,11 @@ double mean_length(const DataOptions& options) {
 }
 
 /// Returns about how many bytes the sentences of all splits take: each pair has two strings, with a space between the
-/// letters.
+/// letters, of which a column of digits has two.
 double bytes_of_pairs(const DataOptions& options) {
   const auto pairs = static_cast<double>(options.train_size + options.valid_size + options.test_size);
-  return 2 * pairs * (static_cast<double>(sizeof(std::string)) + 2 * mean_length(options));
+  const double bytes_of_letter = options.task == DataTask::kAddition ? 2.5 : 2;
+  return 2 * pairs * (static_cast<double>(sizeof(std::string)) + bytes_of_letter * mean_length(options));
 }
 
 std::vector<std::string> resolve_paths(const std::vector<std::string>& files, const std::filesystem::path& folder) {
@@ -102,11 +140,14 @@ std::vector<std::vector<std::string>> files_of_corpora(const DataOptions& option
 
 std::vector<TrainingText> open_training(const std::vector<std::vector<std::string>>& files_of_each,
                                         const DataOptions& options, const std::filesystem::path& folder) {
-  const PairOptions pair_options{.bad_utf8 = options.bad_utf8, .same_sides = options.same_sides};
+  const PairOptions pair_options{
+      .bad_utf8 = options.bad_utf8, .same_sides = options.same_sides, .has_links = !options.alignments.empty()};
   std::vector<TrainingText> corpora;
   for (const std::vector<std::string>& files : files_of_each) {
     const double weight = options.weights.empty() ? 1.0 : options.weights[corpora.size()];
-    auto text = std::make_shared<IndexedText>(resolve_paths(files, folder), pair_options, options.limit);
+    std::vector<std::string> paths = resolve_paths(files, folder);
+    if (pair_options.has_links) paths.push_back(resolve_paths({options.alignments[corpora.size()]}, folder).front());
+    auto text = std::make_shared<IndexedText>(paths, pair_options, options.limit);
     const std::string name = files.size() == 1 ? files[0] : files[0] + " with " + files[1];
     corpora.push_back({.name = name, .text = std::move(text), .weight = weight});
   }

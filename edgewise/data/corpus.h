@@ -18,7 +18,11 @@ struct Splits {
 
 /// Makes sentence pairs: the input is random letters, separated by spaces; the output is the same letters copied,
 /// reversed or sorted. The copy and sort tasks are those of the graph tutorial (docs/sources.md). Lengths are drawn
-/// from N(length_mean, length_deviation), rounded, at least 1; letters are the first `symbols` of the alphabet. Equal
+/// from N(length_mean, length_deviation), rounded, at least 1; letters are the first `symbols` of the alphabet.
+///
+/// A letter of the addition task is a column: the two digits of the same weight of two numbers, of which the longer one
+/// has the drawn length and the other one at most as many digits. The least significant column comes first, and a
+/// column of zeros last, so that the sum has a digit for each column: "72 08 00" (7 + 82) and "9 8 0" (89). Equal
 /// options give equal pairs. Each split has its own random stream, so that its pairs do not depend on the sizes of the
 /// other splits. Throws Error if the task is DataTask::kText.
 Splits make_synthetic(const DataOptions& options);

@@ -7,6 +7,7 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/random.h"
+#include "edgewise/data/link_tokens.h"
 #include "edgewise/text/corpus/text_blocks.h"
 
 namespace edgewise {
@@ -125,7 +126,7 @@ void PairEncoder::replace_by_changed(std::uint64_t seed, AugmentedPair& texts, T
 }
 
 std::optional<TokenPair> PairEncoder::encode(std::string_view input, std::string_view output, std::uint64_t seed,
-                                             EncodeReport& report) const {
+                                             EncodeReport& report, std::span<const WordLink> links) const {
   const FramedInput framed = frame(input);
   Tokens inputs = input_vocabulary_->encode(framed.text);
   Tokens outputs = output_vocabulary_->encode(output);
@@ -137,7 +138,12 @@ std::optional<TokenPair> PairEncoder::encode(std::string_view input, std::string
   for (Tokens* tokens : {&inputs, &outputs}) {
     if (exceeds_max_length(*tokens)) tokens->resize(static_cast<std::size_t>(options_.max_length));
   }
-  return frame_pair(inputs, framed.frame, outputs, output_frame_);
+  TokenPair pair = frame_pair(inputs, framed.frame, outputs, output_frame_);
+  if (links.empty()) return pair;
+  const auto code_bytes = static_cast<std::size_t>(framed.text.data() - input.data());
+  pair.links = link_tokens({*input_vocabulary_, texts.input, inputs, framed.frame, input.substr(0, code_bytes)},
+                           {*output_vocabulary_, texts.output, outputs, output_frame_}, links);
+  return pair;
 }
 
 std::uint64_t PairEncoder::fingerprint() const {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -69,9 +70,10 @@ class PairEncoder {
 
   /// Encodes a pair and counts the pair in `report`; nullopt if the options leave out its most likely segmentation.
   /// Changes and sampling draw by `seed`. The pair as it is replaces a changed one without tokens or above max_length,
-  /// and the most likely segmentation replaces a sample above max_length.
+  /// and the most likely segmentation replaces a sample above max_length. The result has the links between the words of
+  /// the pair (link_tokens.h).
   std::optional<TokenPair> encode(std::string_view input, std::string_view output, std::uint64_t seed,
-                                  EncodeReport& report) const;
+                                  EncodeReport& report, std::span<const WordLink> links = {}) const;
 
   /// Counts a pair in `report` as encode() does.
   void count(std::string_view input, std::string_view output, EncodeReport& report) const;

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <mutex>
+#include <span>
 #include <utility>
 
 #include "edgewise/base/error.h"
@@ -62,7 +63,9 @@ std::vector<TokenPair> EncodedText::read(const Visit& visit, std::uint64_t seed,
     if (visit.copy >= count_repetitions(corpus->weight, epoch, draw)) continue;
     const std::uint64_t sample_seed =
         mix(mix(pair_seed, static_cast<std::uint64_t>(epoch)), static_cast<std::uint64_t>(visit.copy));
-    auto pair = encoder_.encode(text.inputs[i], text.outputs[i], sample_seed, report);
+    const std::span<const WordLink> links =
+        text.links.empty() ? std::span<const WordLink>() : std::span<const WordLink>(text.links[i]);
+    auto pair = encoder_.encode(text.inputs[i], text.outputs[i], sample_seed, report, links);
     if (pair) pairs.push_back(std::move(*pair));
   }
   return pairs;

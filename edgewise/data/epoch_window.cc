@@ -151,6 +151,24 @@ void PackedPairs::add(const TokenPair& pair) {
     }
     ends_.push_back(tokens_.size());
   }
+  if (!link_ends_.empty() || !pair.links.empty()) add_links(pair.links);
+}
+
+void PackedPairs::add_links(const std::vector<NodeLink>& links) {
+  link_ends_.resize(size() - 1, 0);  // the pairs before the first links
+  for (const auto& [encoder, decoder] : links) {
+    links_.push_back({static_cast<std::int32_t>(encoder), static_cast<std::int32_t>(decoder)});
+  }
+  link_ends_.push_back(links_.size());
+}
+
+std::vector<NodeLink> PackedPairs::links_of(std::size_t number) const {
+  std::vector<NodeLink> links;
+  if (link_ends_.empty()) return links;
+  for (std::size_t i = number == 0 ? 0 : link_ends_[number - 1]; i < link_ends_[number]; ++i) {
+    links.push_back({links_[i].encoder, links_[i].decoder});
+  }
+  return links;
 }
 
 /// A vector that grows without reserved memory needs up to three times its size for a moment.

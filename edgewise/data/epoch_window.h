@@ -23,7 +23,8 @@ void check_batch_options(const char* caller, const BatchOptions& options);
 /// Puts each pair into one batch and keeps the order of the pairs.
 BatchPlan plan_in_order(std::span<const PairLengths> pairs, const BatchOptions& options);
 
-/// Stores token pairs in 4 bytes per token and 8 bytes per side, about a third of the memory of TokenPair.
+/// Stores token pairs in 4 bytes per token and 8 bytes per side, about a third of the memory of TokenPair; links take 8
+/// bytes each, and 8 bytes per pair.
 class PackedPairs {
  public:
   /// Throws Error for a token that is not from 0 to 2^31 - 1.
@@ -33,7 +34,9 @@ class PackedPairs {
   void reserve(double pairs);
 
   std::size_t size() const { return ends_.size() / 2; }
-  TokenPair at(std::size_t number) const { return {tokens_of(2 * number), tokens_of(2 * number + 1)}; }
+  TokenPair at(std::size_t number) const {
+    return {tokens_of(2 * number), tokens_of(2 * number + 1), links_of(number)};
+  }
 
   /// Returns the numbers of encoder nodes and decoder nodes of each pair.
   std::vector<PairLengths> lengths() const;
@@ -41,9 +44,17 @@ class PackedPairs {
  private:
   std::size_t begin_of(std::size_t side) const { return side == 0 ? 0 : ends_[side - 1]; }
   std::vector<std::int64_t> tokens_of(std::size_t side) const;
+  std::vector<NodeLink> links_of(std::size_t number) const;
+  void add_links(const std::vector<NodeLink>& links);
 
   std::vector<std::int32_t> tokens_;
   std::vector<std::size_t> ends_;  // for each pair, the ends of input and output in tokens_
+
+  struct PackedLink {
+    std::int32_t encoder, decoder;
+  };
+  std::vector<PackedLink> links_;
+  std::vector<std::size_t> link_ends_;  // the end of each pair's links in links_; empty if no pair has links
 };
 
 /// A part of an epoch whose pairs are in memory together: randomly chosen visits of blocks.

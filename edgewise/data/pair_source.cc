@@ -53,6 +53,10 @@ std::uint64_t PairsInMemory::fingerprint() const {
       add(side->size());
       for (const std::int64_t token : *side) add(static_cast<std::uint64_t>(token));
     }
+    for (const auto& [encoder, decoder] : pair.links) {
+      add(static_cast<std::uint64_t>(encoder));
+      add(static_cast<std::uint64_t>(decoder));
+    }
   }
   return hash;
 }

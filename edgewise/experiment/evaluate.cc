@@ -24,19 +24,25 @@ constexpr std::size_t kMaxSamples = 4;  // translations that a validation keeps 
 
 /// Packs the present parameters of a model for translating by the runtime. Later changes of the parameters do not
 /// affect the scorers.
-ScorerFactory make_scorers(const SequenceModel& model, const StopRequest* stop) {
-  const ListedTensors parameters = list_tensors(model.parameters());
-  const auto runtime = std::make_shared<const RuntimeModel>(model.options(), SafetensorsFile::list(parameters.infos),
-                                                            "the model", RuntimePrecision::kFp32, stop);
-  return [runtime] { return runtime->make_scorer(); };
+ScorerFactory make_scorers(const TranslationModel& model, const StopRequest* stop) {
+  const ListedTensors parameters = list_tensors(model.model->parameters());
+  const bool is_int8 = model.experiment.train.quantise == ProductRounding::kInt8;
+  const auto runtime =
+      std::make_shared<const RuntimeModel>(model.model->options(), SafetensorsFile::list(parameters.infos), "the model",
+                                           is_int8 ? RuntimePrecision::kInt8 : RuntimePrecision::kFp32, stop);
+  return [runtime, heads = model.experiment.search.recorded_heads] { return runtime->make_scorer(heads); };
 }
 
 /// The numbers of a batch, as a row of fp64: loss, tokens, correct tokens, then the nodes for each number of ponder
-/// steps up to the number of layers, encoder first. fp64 has each count exactly.
+/// steps up to the number of layers, encoder first, then loss and correct tokens of each exit. fp64 has each count
+/// exactly.
 class BatchRow {
  public:
   explicit BatchRow(const TransformerOptions& model)
-      : decoder_begin_(kHistogramBegin + 1 + model.encoder_layers), size_(decoder_begin_ + 1 + model.decoder_layers) {}
+      : exit_layers_(model.exits.layers),
+        decoder_begin_(kHistogramBegin + 1 + model.encoder_layers),
+        exits_begin_(decoder_begin_ + 1 + model.decoder_layers),
+        size_(exits_begin_ + 2 * std::ssize(exit_layers_)) {}
 
   std::int64_t size() const { return size_; }
 
@@ -48,13 +54,24 @@ class BatchRow {
     for (const auto& [steps, nodes] : batch.encoder_histogram)
       row[kHistogramBegin + steps] = static_cast<double>(nodes);
     for (const auto& [steps, nodes] : batch.decoder_histogram) row[decoder_begin_ + steps] = static_cast<double>(nodes);
+    double* exit_numbers = row + exits_begin_;
+    for (const BatchLoss& exit : batch.exits) {
+      const LossSums at_exit = exit.sums();
+      *exit_numbers++ = at_exit.loss;
+      *exit_numbers++ = static_cast<double>(at_exit.correct);
+    }
   }
 
   /// Sets the means and the histograms of a validation from the sum of all rows.
   void read(const double* sum, Validation& validation) const {
     validation.loss = sum[0] / sum[1];
     validation.accuracy = sum[2] / sum[1];
-    for (std::int64_t i = kHistogramBegin; i < size_; ++i) {
+    const double* exit_numbers = sum + exits_begin_;
+    for (const std::int64_t layer : exit_layers_) {
+      validation.exit_loss[layer] = *exit_numbers++ / sum[1];
+      validation.exit_accuracy[layer] = *exit_numbers++ / sum[1];
+    }
+    for (std::int64_t i = kHistogramBegin; i < exits_begin_; ++i) {
       if (sum[i] == 0) continue;
       const bool is_decoder = i >= decoder_begin_;
       PonderHistogram& histogram = is_decoder ? validation.decoder_steps : validation.encoder_steps;
@@ -64,7 +81,9 @@ class BatchRow {
 
  private:
   static constexpr std::int64_t kHistogramBegin = 3;
+  std::vector<std::int64_t> exit_layers_;
   std::int64_t decoder_begin_;
+  std::int64_t exits_begin_;
   std::int64_t size_;
 };
 
@@ -124,7 +143,7 @@ std::vector<TranslatedText> translate(const TranslationModel& model, const std::
   options.workers = num_threads();  // one search per thread: the steps of one search are too short to share
   options.protect = false;          // scores are those of the model alone
   options.stop = stop;
-  Translator translator(text_codec(model.experiment, model.vocabularies), make_scorers(*model.model, stop), options);
+  Translator translator(text_codec(model.experiment, model.vocabularies), make_scorers(model, stop), options);
   std::vector<TranslationRequest> requests;
   requests.reserve(inputs.size());
   for (const std::string& input : inputs) requests.push_back({input});
@@ -146,7 +165,7 @@ void measure_by_token(const TranslationModel& model, std::size_t num_batches,
     for (const std::size_t number : numbers) {
       throw_if_set(stop);
       Pass pass = Pass::inference();
-      row.write(model.model->loss(make(number), options, /*rdrop=*/0, pass), out);
+      row.write(model.loss(make(number), options, /*added=*/{}, pass), out);
       out += row.size();
     }
     return rows;

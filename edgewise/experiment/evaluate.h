@@ -41,8 +41,8 @@ Validation evaluate(const TranslationModel& model, const EvaluationPairs& pairs,
                     ProcessGroup& processes = single_process());
 Validation evaluate(const TranslationModel& model, SentencePairs sentences, const StopRequest* stop = nullptr);
 
-/// Translates sentences by the runtime in fp32, as `edgewise translate` does: one search per thread. Returns the best
-/// output of each sentence. Throws StopException if `stop` is set.
+/// Translates sentences by the runtime, as `edgewise translate` does: one search per thread, in int8 with
+/// train.quantise=int8, else in fp32. Returns the best output of each sentence. Throws StopException if `stop` is set.
 std::vector<TranslatedText> translate(const TranslationModel& model, const std::vector<std::string>& inputs,
                                       const StopRequest* stop = nullptr);
 

@@ -15,6 +15,13 @@ LossOptions TranslationModel::loss_options() const {
   return {.smoothing = experiment.train.smoothing, .ignored = has_padding ? special.padding : LossOptions().ignored};
 }
 
+BatchLoss TranslationModel::loss(const Batch& batch, const LossOptions& options, const AddedLosses& added,
+                                 Pass& pass) const {
+  if (experiment.train.part == TrainedPart::kHalting) return model->halting_loss(batch, options);
+  if (experiment.train.quantise == ProductRounding::kInt8) pass.set_int8();
+  return model->loss(batch, options, added, pass);
+}
+
 TranslationModel load_model(const std::filesystem::path& path) {
   return make_model(read_model_files(path, "load_model"));
 }

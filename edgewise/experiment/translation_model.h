@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "edgewise/graph/batch.h"
+#include "edgewise/models/guided_alignment.h"
 #include "edgewise/models/sequence_model.h"
 #include "edgewise/ops/loss.h"
 #include "edgewise/options/experiment.h"
@@ -25,6 +26,9 @@ struct TranslationModel {
   /// Returns the config's label smoothing, and the padding token of the output vocabulary as the ignored label; none if
   /// it is also the end token, as in imported vocabularies without a padding token.
   LossOptions loss_options() const;
+
+  /// Returns the loss of the part that the config trains, in 8 bits with train.quantise=int8.
+  BatchLoss loss(const Batch& batch, const LossOptions& options, const AddedLosses& added, Pass& pass) const;
 };
 
 /// Reads a model directory, or the best model of a run directory, after checking every file's size and SHA-256.

@@ -17,11 +17,20 @@ std::optional<TokenPair> encode_recorded_pair(const TranslationModel& model) {
   return encode_pair(model, recorded.input, recorded.output, "train");
 }
 
+AddedLosses added_losses(const TrainOptions& train) {
+  const bool has_simcut = train.simcut > 0;
+  return {.consistency = {.kind = has_simcut ? kernels::ConsistencyKind::kSimCut : kernels::ConsistencyKind::kRDrop,
+                          .weight = has_simcut ? train.simcut : train.rdrop},
+          .guided = {.weight = train.guided_alignment, .layer = train.guided_layer, .head = train.guided_head}};
+}
+
 }  // namespace
 
 BatchLoss ModelTask::loss(const Batch& batch, Pass& pass) {
-  const double rdrop = model_.experiment.train.rdrop;
-  return model_.model->loss(rdrop > 0 ? repeat_batch(batch) : batch, model_.loss_options(), rdrop, pass);
+  const TrainOptions& train = model_.experiment.train;
+  if (train.simcut > 0) pass.set_cut(train.cut);
+  return model_.loss(train.has_two_passes() ? repeat_batch(batch) : batch, model_.loss_options(), added_losses(train),
+                     pass);
 }
 
 void ModelTask::clear_constant_gradients() {

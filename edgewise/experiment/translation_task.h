@@ -32,7 +32,7 @@ class ModelTask : public TrainingTask {
   TranslationModel model_;
 };
 
-/// Trains a model to translate, or to copy, reverse or sort letters.
+/// Trains a model to translate, to copy, reverse or sort letters, or to add numbers.
 ///
 /// Training waits for each validation. If both ran in parallel, the best model and the step at which patience ends
 /// would depend on their speeds.

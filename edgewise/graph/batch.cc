@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/graph/batch.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -61,6 +62,22 @@ void append_output(Batch& batch, Tokens output) {
   batch.output_lengths.push_back(length);
 }
 
+/// Appends the links of a pair, whose edges of `ed` follow the `first` edges of the pairs before.
+void append_links(Batch& batch, const std::vector<NodeLink>& links, PairLengths lengths, std::int64_t first) {
+  for (auto link = links.begin(); link != links.end();) {
+    const auto end =
+        std::find_if(link, links.end(), [&](const NodeLink& other) { return other.decoder != link->decoder; });
+    const float share = 1.0f / static_cast<float>(end - link);
+    for (; link != end; ++link) {
+      const auto [encoder, decoder] = *link;
+      check(encoder >= 0 && encoder < lengths.input && decoder >= 0 && decoder < lengths.output,
+            "make_batch: a pair of {} encoder and {} decoder nodes has the link {}-{}, needs nodes of the pair",
+            lengths.input, lengths.output, encoder, decoder);
+      batch.linked_edges.push_back({.edge = first + decoder * lengths.input + encoder, .share = share});
+    }
+  }
+}
+
 }  // namespace
 
 Graph make_pair_graph(PairLengths lengths) { return make_batch_graph(std::span(&lengths, 1)); }
@@ -107,12 +124,25 @@ void BatchTokens::add_pair(std::int64_t input_nodes, std::int64_t output_nodes) 
   decoder_edges += outputs * (outputs + 1) / 2;
 }
 
+std::vector<std::int64_t> mirrored_positions(const Batch& batch) {
+  std::vector<std::int64_t> mirrored;
+  mirrored.reserve(batch.input_positions.size());
+  for (const std::int64_t length : batch.input_lengths) {
+    const std::size_t first = mirrored.size();
+    for (std::int64_t token = 0; token < length; ++token) {
+      mirrored.push_back(batch.input_positions[first + static_cast<std::size_t>(mirrored_number(token, length))]);
+    }
+  }
+  return mirrored;
+}
+
 Batch make_batch(std::span<const TokenPair> pairs) {
   Batch batch;
   std::vector<PairLengths> lengths;
   lengths.reserve(pairs.size());
+  std::int64_t cross_edges = 0;
   for (std::size_t i = 0; i < pairs.size(); ++i) {
-    const auto& [input, output] = pairs[i];
+    const auto& [input, output, links] = pairs[i];
     check(!input.empty() || pairs[0].input.empty(), "make_batch: input of pairs[{}] is empty, needs at least one token",
           i);
     check(input.empty() || !pairs[0].input.empty(),
@@ -123,6 +153,8 @@ Batch make_batch(std::span<const TokenPair> pairs) {
     append_input(batch, input);
     append_output(batch, output);
     lengths.push_back({.input = batch.input_lengths.back(), .output = batch.output_lengths.back()});
+    append_links(batch, links, lengths.back(), cross_edges);
+    cross_edges += lengths.back().input * lengths.back().output;
   }
   batch.graph = make_batch_graph(lengths);
   return batch;
@@ -139,6 +171,8 @@ Batch repeat_batch(const Batch& batch) {
     lengths.push_back({.input = both.input_lengths[i], .output = both.output_lengths[i]});
   }
   both.graph = make_batch_graph(lengths);
+  const std::int64_t edges = batch.graph.relation(kEncoderDecoder).num_edges();
+  for (const auto& [edge, share] : batch.linked_edges) both.linked_edges.push_back({edge + edges, share});
   return both;
 }
 

@@ -15,8 +15,8 @@ namespace edgewise {
 void append_rows(at::Tensor& rows, const at::Tensor& more) { rows = rows.defined() ? at::cat({rows, more}) : more; }
 
 CoordinateEmbeddings::CoordinateEmbeddings(const PositionEncodings& table, std::span<const std::int64_t> positions,
-                                           const at::TensorOptions& options)
-    : table_(&table), positions_NM_(table(positions, options)) {}
+                                           const at::TensorOptions& options, std::span<const std::int64_t> mirrored)
+    : table_(&table), positions_NM_(table(positions, options, mirrored)) {}
 
 at::Tensor CoordinateEmbeddings::operator()(std::span<const NodeIndex> nodes, std::int64_t step) const {
   const at::Tensor step_1M = (*table_)(std::span(&step, 1), positions_NM_.options());
@@ -71,7 +71,12 @@ AdaptiveResult run_adaptive_steps(const AdaptiveOptions& options, const at::Tens
   at::Tensor x_AM = x_NM;
   for (std::int64_t step = 0; step < options.max_steps && !state.active().empty(); ++step) {
     const std::vector<NodeIndex> active = state.active();
-    x_AM = layer.step(active, pass.dropout(x_AM + coordinates(active, step), options.dropout), step, pass);
+    at::Tensor input_AM = x_AM + coordinates(active, step);
+    if (options.injects_input && step > 0) {
+      const bool has_all_nodes = std::ssize(active) == x_NM.size(0);
+      input_AM = input_AM + (has_all_nodes ? x_NM : take_rows(x_NM, active));
+    }
+    x_AM = layer.step(active, pass.dropout(input_AM, options.dropout), step, pass);
     if (!options.is_adaptive) continue;
 
     const bool is_last = step + 1 == options.max_steps;

@@ -23,8 +23,9 @@ namespace edgewise {
 /// the step, both by the formula of position encodings (Dehghani et al. 2019, section 2.1).
 class CoordinateEmbeddings {
  public:
+  /// If `mirrored` is not empty, a position has these numbers as its second half (PositionEncodings).
   CoordinateEmbeddings(const PositionEncodings& table, std::span<const std::int64_t> positions,
-                       const at::TensorOptions& options);
+                       const at::TensorOptions& options, std::span<const std::int64_t> mirrored = {});
 
   /// Returns the vectors of `nodes`, in ascending order, at a step that is counted from 0: [A, M].
   at::Tensor operator()(std::span<const NodeIndex> nodes, std::int64_t step) const;
@@ -82,9 +83,10 @@ class AdaptiveLayer {
 
 struct AdaptiveOptions {
   std::int64_t max_steps = 1;
-  bool is_adaptive = true;  // false: every node takes max_steps, and its last state is the result
-  double epsilon = 0.01;    // a node halts once its halting probabilities sum to 1 - epsilon or more
-  double dropout = 0.0;     // rate of the dropout after the coordinate embeddings are added
+  bool is_adaptive = true;     // false: every node takes max_steps, and its last state is the result
+  double epsilon = 0.01;       // a node halts once its halting probabilities sum to 1 - epsilon or more
+  double dropout = 0.0;        // rate of the dropout after the coordinate embeddings are added
+  bool injects_input = false;  // adds the initial states in each step after the first one
 };
 
 struct AdaptiveResult {

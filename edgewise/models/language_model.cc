@@ -37,8 +37,9 @@ at::Tensor LanguageModel::compute_logits(const at::Tensor& state_DM) const {
 
 at::Tensor LanguageModel::forward(const Batch& batch, Pass& pass) const { return compute_logits(decode(batch, pass)); }
 
-BatchLoss LanguageModel::loss(const Batch& batch, const LossOptions& options, double rdrop, Pass& pass) const {
-  return vocabulary_.loss(decode(batch, pass), batch.labels, rdrop, options);
+BatchLoss LanguageModel::loss(const Batch& batch, const LossOptions& options, const AddedLosses& added,
+                              Pass& pass) const {
+  return vocabulary_.loss(decode(batch, pass), batch.labels, added.consistency, options);
 }
 
 }  // namespace edgewise

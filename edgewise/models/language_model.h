@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "edgewise/graph/batch.h"
+#include "edgewise/models/guided_alignment.h"
 #include "edgewise/models/layer_stacks.h"
 #include "edgewise/models/vocabulary_layers.h"
 #include "edgewise/nn/embedding.h"
@@ -35,9 +36,9 @@ class LanguageModel {
   at::Tensor compute_logits(const at::Tensor& state_DM) const;  // logits [D, C] of the next token
   at::Tensor forward(const Batch& batch, Pass& pass) const;     // logits [D, C]
 
-  /// Returns VocabularyLayers::loss of a batch, without storing all logits. With `rdrop` above 0, `batch` holds its
+  /// Returns VocabularyLayers::loss of a batch, without storing all logits. With two passes, `batch` holds its
   /// texts twice. Throws Error for a batch with encoder nodes.
-  BatchLoss loss(const Batch& batch, const LossOptions& options, double rdrop, Pass& pass) const;
+  BatchLoss loss(const Batch& batch, const LossOptions& options, const AddedLosses& added, Pass& pass) const;
 
   template <typename Self, typename Visitor>
   static void list_parts(Self& self, Visitor&& part) {

@@ -3,6 +3,7 @@
 
 #include <ATen/ops/tensor.h>
 
+#include <array>
 #include <numeric>
 #include <type_traits>
 
@@ -44,8 +45,9 @@ Projections rotate_nodes(Projections projections, const RelativePositions& posit
   return rotate(std::move(projections), rotation);
 }
 
-/// Returns the self-attention of a layer as a function.
-AttentionFunction attend_to_self(const MultiHeadAttention& attention, const RelativePositions& positions, Pass& pass) {
+/// Returns an attention of a layer as a function.
+AttentionFunction attend_by_positions(const MultiHeadAttention& attention, const RelativePositions& positions,
+                                      Pass& pass) {
   if (!positions.has_bias()) return attend_by_messages(attention, pass);
   return attend_by_messages(attention, pass,
                             [&positions](const at::Tensor& distance_E) { return positions.bias(distance_E); });
@@ -72,7 +74,7 @@ at::Tensor Encoder::operator()(const LayerRelations& encoder_encoder, const at::
   const SelfPositions self_positions = positions.of_nodes(node_positions, x_SM.options());
   NodeState state = layers.front().begin(x_SM, pass);
   for (std::size_t i = 0; i < layers.size(); ++i) {
-    state = layers[i](SelfEdges(encoder_encoder.of_layer(i), self_positions), state, norm_after(*this, i), pass);
+    state = layers[i](AttentionEdges(encoder_encoder.of_layer(i), self_positions), state, norm_after(*this, i), pass);
   }
   return state.input_TM;
 }
@@ -84,7 +86,7 @@ NodeFunction Encoder::pre_func(std::int64_t layer, AttentionFields fields) const
 }
 
 AttentionFunction Encoder::attention_func(std::int64_t layer, Pass& pass) const {
-  return attend_to_self(layer_at(*this, layer).self_attention, positions, pass);
+  return attend_by_positions(layer_at(*this, layer).self_attention, positions, pass);
 }
 
 NodeFunction Encoder::post_func(std::int64_t layer, Pass& pass) const {
@@ -94,13 +96,27 @@ NodeFunction Encoder::post_func(std::int64_t layer, Pass& pass) const {
 at::Tensor Decoder::operator()(const LayerRelations& decoder_decoder, const Relation& encoder_decoder,
                                const at::Tensor& x_DM, const at::Tensor& encoded_SM, Pass& pass,
                                std::span<const std::int64_t> node_positions) const {
-  const SelfPositions self_positions = positions.of_nodes(node_positions, x_DM.options());
+  const std::array all = {std::ssize(layers)};
+  return states_at(all, {decoder_decoder, encoder_decoder, node_positions}, x_DM, encoded_SM, pass).front();
+}
+
+std::vector<at::Tensor> Decoder::states_at(std::span<const std::int64_t> depths, const DecoderEdges& edges,
+                                           const at::Tensor& x_DM, const at::Tensor& encoded_SM, Pass& pass,
+                                           std::vector<at::Tensor>* before_norm) const {
+  const SelfPositions self_positions = positions.of_nodes(edges.node_positions, x_DM.options());
+  const SelfPositions between = cross_positions.between(edges.node_positions, edges.source_positions, x_DM.device());
+  const AttentionEdges cross_edges(edges.encoder_decoder, between);
   NodeState state = layers.front().begin(x_DM, pass);
-  for (std::size_t i = 0; i < layers.size(); ++i) {
-    const SelfEdges self_edges(decoder_decoder.of_layer(i), self_positions);
-    state = layers[i](self_edges, encoder_decoder, state, encoded_SM, norm_after(*this, i), pass);
+  std::vector<at::Tensor> states;
+  for (std::size_t i = 0; i < layers.size() && states.size() < depths.size(); ++i) {
+    const AttentionEdges self_edges(edges.decoder_decoder.of_layer(i), self_positions);
+    state = layers[i](self_edges, cross_edges, state, encoded_SM, norm_after(*this, i), pass);
+    if (depths[states.size()] != static_cast<std::int64_t>(i) + 1) continue;
+    const bool is_last = i + 1 == layers.size();
+    if (before_norm != nullptr) before_norm->push_back(state.x_TM);
+    states.push_back(is_last ? state.input_TM : norm(state.x_TM, pass.type_of(state.x_TM)));
   }
-  return state.input_TM;
+  return states;
 }
 
 NodeFunction Decoder::pre_func(std::int64_t layer, AttentionFields fields, DecoderAttention which) const {
@@ -114,9 +130,9 @@ NodeFunction Decoder::pre_func(std::int64_t layer, AttentionFields fields, Decod
 
 AttentionFunction Decoder::attention_func(std::int64_t layer, DecoderAttention which, Pass& pass) const {
   const DecoderLayer& this_layer = layer_at(*this, layer);
-  if (which == DecoderAttention::kCross) return attend_by_messages(this_layer.cross_attention, pass);
+  if (which == DecoderAttention::kCross) return attend_by_positions(this_layer.cross_attention, cross_positions, pass);
   if (this_layer.ssru.is_on()) return propagate_cells;
-  return attend_to_self(this_layer.self_attention, positions, pass);
+  return attend_by_positions(this_layer.self_attention, positions, pass);
 }
 
 NodeFunction Decoder::post_func(std::int64_t layer, DecoderAttention which, Pass& pass) const {

@@ -44,7 +44,7 @@ inline void update_graph(MessageGraph& graph, const at::Tensor& edges, const std
   for (const auto& [function, nodes] : post) graph.apply_nodes(function, nodes);
 }
 
-/// The layers of an encoder or a decoder.
+/// The layers of an encoder or a decoder. Shared layers are copies that have the tensors of the first one.
 template <class Layer>
 struct LayerStack {
   std::vector<Layer> layers;
@@ -53,7 +53,8 @@ struct LayerStack {
 
   LayerStack() = default;
   LayerStack(const TransformerOptions& options, std::int64_t num_layers, bool is_causal, RandomStream& random) {
-    for (std::int64_t i = 0; i < num_layers; ++i) layers.emplace_back(options, random);
+    for (std::int64_t i = 0; i < options.num_own_layers(num_layers); ++i) layers.emplace_back(options, random);
+    while (std::ssize(layers) < num_layers) layers.push_back(Layer(layers.front()));
     positions = RelativePositions(options, is_causal, random);
     if (options.final_norm) norm = Norm(options);
   }
@@ -94,16 +95,35 @@ struct Encoder : LayerStack<EncoderLayer> {
 /// The two attentions of a decoder layer, in the order in which they run. With an SSRU, kSelf stands for this.
 enum class DecoderAttention { kSelf, kCross };
 
+/// The relations of a batch that a decoder reads. It reads the positions of the decoder nodes, [D], with relative
+/// positions alone, and those of the encoder nodes, [S], with cross_distance alone (options/transformer_options.h).
+struct DecoderEdges {
+  const LayerRelations& decoder_decoder;
+  const Relation& encoder_decoder;
+  std::span<const std::int64_t> node_positions = {};
+  std::span<const std::int64_t> source_positions = {};
+};
+
 /// A stack of decoder layers, fused or as functions for update_graph, as in Encoder.
 struct Decoder : LayerStack<DecoderLayer> {
+  RelativePositions cross_positions;  // act in the cross-attention of each layer
+
   Decoder() = default;
   Decoder(const TransformerOptions& options, RandomStream& random)
-      : LayerStack(options, options.decoder_layers, /*is_causal=*/true, random) {}
+      : LayerStack(options, options.decoder_layers, /*is_causal=*/true, random) {
+    if (options.cross_distance) cross_positions = RelativePositions(options, /*is_causal=*/false, random);
+  }
 
   /// Maps initial states [D, M] to final states [D, M]. `node_positions`, [D], are read with relative positions alone.
   at::Tensor operator()(const LayerRelations& decoder_decoder, const Relation& encoder_decoder, const at::Tensor& x_DM,
                         const at::Tensor& encoded_SM, Pass& pass,
                         std::span<const std::int64_t> node_positions = {}) const;
+
+  /// Returns the result of operator() for each decoder that has only the first layers of this one: as many as a number
+  /// in `depths` says, which ascend. Appends the states before the final norm to `before_norm` unless it is null.
+  std::vector<at::Tensor> states_at(std::span<const std::int64_t> depths, const DecoderEdges& edges,
+                                    const at::Tensor& x_DM, const at::Tensor& encoded_SM, Pass& pass,
+                                    std::vector<at::Tensor>* before_norm = nullptr) const;
 
   /// Computes "q", "k" and "v" from "x", or "gate" and "cell" of an SSRU. For kCross, apply kQuery to decoder nodes and
   /// kKeyValue to encoder nodes, whose states are not normalised again.
@@ -113,6 +133,12 @@ struct Decoder : LayerStack<DecoderLayer> {
   /// Computes the new "x" from "x", "wv" and "z", or "cell" of an SSRU. With kCross the function includes feed-forward
   /// and, after the last layer, the final norm.
   NodeFunction post_func(std::int64_t layer, DecoderAttention which, Pass& pass) const;
+
+  template <typename Self, typename Visitor>
+  static void list_parts(Self& self, Visitor&& part) {
+    LayerStack::list_parts(self, part);
+    part("cross_position_bias", self.cross_positions.bias_BH);
+  }
 };
 
 }  // namespace edgewise

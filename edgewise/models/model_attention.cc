@@ -20,12 +20,12 @@ struct RecordedAttention {
 std::vector<RecordedAttention> record(const SequenceModel& model, const Batch& batch, const StopRequest* stop) {
   const at::NoGradGuard no_gradients;
   std::vector<RecordedAttention> recorded;
-  const AttentionRecorder recorder([&recorded, stop](const Relation& relation, const at::Tensor& weight_EH) {
+  const AttentionRecorder recorder([&](const Relation& relation, const AttentionRecorder::Weights& weights) {
     throw_if_set(stop);
-    recorded.push_back({relation, weight_EH.to(at::kCPU, at::kFloat).contiguous()});
+    recorded.push_back({relation, weights(/*head=*/-1).to(at::kCPU, at::kFloat).contiguous()});
   });
   Pass pass = Pass::inference();
-  model.loss(batch, {}, /*rdrop=*/0, pass);
+  model.loss(batch, {}, /*added=*/{}, pass);
   return recorded;
 }
 
@@ -104,7 +104,8 @@ NodePonderSteps count_layers(const SequenceModel& model, const Batch& batch, con
   const TransformerOptions& options = model.options();
   if (options.kind == ModelKind::kUniversal) {
     // The recorder records nothing; its callback is called in each step.
-    const AttentionRecorder recorder([stop](const Relation&, const at::Tensor&) { throw_if_set(stop); });
+    const AttentionRecorder recorder(
+        [stop](const Relation&, const AttentionRecorder::Weights&) { throw_if_set(stop); });
     return model.ponder_steps(batch);
   }
   return {std::vector<std::int64_t>(batch.input_tokens.size(), options.num_encoder_layers()),

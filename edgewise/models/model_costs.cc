@@ -38,11 +38,13 @@ std::int64_t count_decoder_layer(const TransformerOptions& options) {
   return count_layer(options, has_encoder(options.kind) ? 2 : 1) + count_beyond_attention(options);
 }
 
+std::int64_t count_halting_unit(const TransformerOptions& options) { return count_norm(options) + options.size + 1; }
+
 /// Counts the parameters that one side of a Universal Transformer has beside its layer.
 std::int64_t count_recurrence(const TransformerOptions& options, bool is_adaptive) {
   const UniversalOptions& universal = options.universal;
   const bool has_filter = universal.transition == Transition::kSeparableConvolution;
-  const std::int64_t halting = is_adaptive ? count_norm(options) + options.size + 1 : 0;
+  const std::int64_t halting = is_adaptive ? count_halting_unit(options) : 0;
   return halting + (has_filter ? universal.filter_width * options.size : 0);
 }
 
@@ -62,8 +64,9 @@ std::int64_t count_vocabulary_layers(const TransformerOptions& options) {
 }
 
 /// Counts the numbers that forward saves for one token in one layer: the inputs of the linear layers, and queries,
-/// keys, values and averages of attention. An encoder token's keys and values of cross-attention are not counted.
-double count_saved(const TransformerOptions& options, std::int64_t attentions) {
+/// keys, values and averages of attention. An encoder token's keys and values of cross-attention are not counted. With
+/// `is_rounded`, inputs in 8 bits are saved beside the inner values of feed-forward without a gate.
+double count_saved(const TransformerOptions& options, std::int64_t attentions, bool is_rounded) {
   const auto size = static_cast<double>(options.size);
   // An SSRU has an input, gates, values, cells and a result, self-attention as many of its own.
   const double self_attention =
@@ -71,7 +74,8 @@ double count_saved(const TransformerOptions& options, std::int64_t attentions) {
   const double cross_attention = 3 * size;
   const std::int64_t inner_tensors = options.feed_forward_gate ? 3 : 1;  // gate, inner values, their product
   const double feed_forward = size + static_cast<double>(inner_tensors * options.feed_forward);
-  return self_attention + feed_forward + (attentions == 2 ? cross_attention : 0);
+  const double rounded = is_rounded && !options.feed_forward_gate ? static_cast<double>(options.feed_forward) : 0;
+  return self_attention + feed_forward + (attentions == 2 ? cross_attention : 0) + rounded;
 }
 
 /// Returns the fewest layers, or steps of the layer, that a token passes through.
@@ -116,11 +120,14 @@ double additive_memory(const TransformerOptions& model, const BatchTokens& batch
 }
 
 double activation_memory(const TransformerOptions& model, const TrainOptions& train, const BatchTokens& batch) {
+  if (train.part == TrainedPart::kHalting) return 0;  // the states have no gradients
   const Depths depths(model);
+  const bool is_rounded = train.quantise == ProductRounding::kInt8;
+  const std::int64_t attentions = has_encoder(model.kind) ? 2 : 1;
   const double numbers =
-      depths.encoder * static_cast<double>(batch.input) * count_saved(model, 1) +
-      depths.decoder * static_cast<double>(batch.output) * count_saved(model, has_encoder(model.kind) ? 2 : 1);
-  const double passes = train.rdrop > 0 ? 2 : 1;
+      depths.encoder * static_cast<double>(batch.input) * count_saved(model, 1, is_rounded) +
+      depths.decoder * static_cast<double>(batch.output) * count_saved(model, attentions, is_rounded);
+  const double passes = train.has_two_passes() ? 2 : 1;
   const double bytes_per_number = train.precision == Precision::kBf16 ? 2 : 4;
   return passes * (bytes_per_number * numbers + additive_memory(model, batch));
 }
@@ -159,21 +166,25 @@ std::int64_t count_parameters(const TransformerOptions& options) {
   const std::int64_t decoder_layer = count_decoder_layer(options);
   const std::int64_t norms = options.final_norm ? sides * count_norm(options) : 0;
   const std::int64_t buckets = options.positions == PositionKind::kT5 ? options.t5_buckets * options.heads : 0;
-  const std::int64_t positions = sides * (options.num_learned_positions() * options.size + buckets);
-  const std::int64_t around = count_vocabulary_layers(options) + positions + norms;
+  const std::int64_t tables = sides + (options.cross_distance ? 1 : 0);
+  const std::int64_t positions = sides * options.num_learned_positions() * options.size + tables * buckets;
+  const std::int64_t exits = std::ssize(options.exits.layers) * count_halting_unit(options);
+  const std::int64_t around = count_vocabulary_layers(options) + positions + norms + exits;
   if (options.kind == ModelKind::kUniversal) {
     const AdaptiveSides adaptive = options.universal.adaptive;
     return around + encoder_layer + decoder_layer + count_recurrence(options, encoder_adapts(adaptive)) +
            count_recurrence(options, decoder_adapts(adaptive));
   }
-  return around + options.num_encoder_layers() * encoder_layer + options.decoder_layers * decoder_layer;
+  return around + options.num_own_layers(options.num_encoder_layers()) * encoder_layer +
+         options.num_own_layers(options.decoder_layers) * decoder_layer;
 }
 
 double training_memory(const TransformerOptions& model, const TrainOptions& train, const BatchTokens& batch,
                        const TrainingProcess& process) {
   const int divided = train.average > 0 ? 3 : 2;         // two moments, averages
   const int snapshot = process.saves ? 1 + divided : 0;  // with the parameters
-  const double copies = 2 + static_cast<double>(divided) / static_cast<double>(process.processes) + snapshot;
+  const int rounded = train.quantise == ProductRounding::kInt8 ? 1 : 0;
+  const double copies = 2 + rounded + static_cast<double>(divided) / static_cast<double>(process.processes) + snapshot;
   return kFloatBytes * copies * static_cast<double>(count_parameters(model)) + activation_memory(model, train, batch);
 }
 
@@ -204,7 +215,8 @@ double training_flops(const TransformerOptions& options, const Batch& batch) {
   // Cross-attention's keys and values count per input.
   const double mixer = options.has_ssru() ? 2 * projection : 2 * projection + key_and_value;
   const double per_decoder_node = mixer + cross_attention * projection + feed_forward;
-  const double output_projection = size * static_cast<double>(options.output_vocabulary);
+  const auto depths = static_cast<double>(1 + options.exits.layers.size());
+  const double output_projection = depths * size * static_cast<double>(options.output_vocabulary);
 
   // Sums over all tokens of the weights that multiply a token, and over all edges of the layers that use an edge.
   const double weights = inputs * (encoder_layers * per_encoder_node + decoder_layers * key_and_value) +

@@ -25,9 +25,10 @@ struct TrainingProcess {
 
 /// Returns a lower bound for the bytes that training needs at once in a process: parameters and gradients; the
 /// process's part of both moments of Adam and of the averaged weights; in the process that saves, the copy of the whole
-/// state that is being saved, without gradients; and the activations that forward saves for backward of one batch. A
-/// side with adaptive computation counts as one step. Additive attention saves a vector for each edge. The edges of
-/// self-attention with patterns do not count, here and in the functions that follow.
+/// state that is being saved, without gradients; with train.quantise the rounded parameters; and the activations that
+/// forward saves for backward of one batch. A side with adaptive computation counts as one step. Additive attention
+/// saves a vector for each edge. The edges of self-attention with patterns do not count, here and in the functions that
+/// follow.
 double training_memory(const TransformerOptions& model, const TrainOptions& train, const BatchTokens& batch,
                        const TrainingProcess& process = {});
 
@@ -41,8 +42,8 @@ double attention_map_memory(const TransformerOptions& model, const BatchTokens& 
 
 /// Returns the floating-point operations of one forward and backward pass over a batch by a model with layers: 6 for
 /// each token and weight of a matrix that multiplies the token's state (of the vocabulary's matrices, only the output
-/// projection), and 12 for each edge, head and component of a head. Recomputation in backward, norms, softmax, dropout
-/// and the optimiser do not count.
+/// projection, once for each exit and for the last layer), and 12 for each edge, head and component of a head.
+/// Recomputation in backward, norms, softmax, dropout and the optimiser do not count.
 double training_flops(const TransformerOptions& options, const Batch& batch);
 
 /// A pattern of a side's self-attention, and its cost for a document.

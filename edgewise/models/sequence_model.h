@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "edgewise/graph/batch.h"
+#include "edgewise/models/guided_alignment.h"
 #include "edgewise/nn/module.h"
 #include "edgewise/ops/loss.h"
 #include "edgewise/options/transformer_options.h"
@@ -28,11 +29,17 @@ class SequenceModel {
   /// Lists the leaf tensors that require gradients, each once, always in the same order.
   virtual std::vector<NamedTensor> parameters() const = 0;
 
-  /// Computes the loss of a batch. With `rdrop` above 0 the loss is projected_rdrop_loss with that weight, and `batch`
-  /// holds its sentences twice.
-  virtual BatchLoss loss(const Batch& batch, const LossOptions& options, double rdrop, Pass& pass) const = 0;
+  /// Computes the loss of a batch. With two passes the loss is projected_consistency_loss, and `batch` holds its
+  /// sentences twice. A pass with has_int8() computes with an int8_copy() of the model.
+  virtual BatchLoss loss(const Batch& batch, const LossOptions& options, const AddedLosses& added,
+                         Pass& pass) const = 0;
 
-  /// Returns the ponder steps of each node of a batch. Throws Error for a model without adaptive computation.
+  /// Computes the loss of the halting units of exits: Transformer::halting_loss. Throws Error for a model without
+  /// exits.
+  virtual BatchLoss halting_loss(const Batch& batch, const LossOptions& options) const;
+
+  /// Returns the ponder steps of each node of a batch. Throws Error for a model without adaptive computation
+  /// and without exits at which nodes halt.
   virtual NodePonderSteps ponder_steps(const Batch& batch) const = 0;
 };
 

@@ -9,6 +9,9 @@
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 
+#include <string>
+#include <vector>
+
 #include "edgewise/models/layer_stacks.h"
 #include "edgewise/models/universal_transformer.h"
 #include "edgewise/nn/message_attention.h"
@@ -98,9 +101,15 @@ struct UniversalTransformer::MessageSteps {
 NodeFunction UniversalTransformer::step_forward(Pass& pass) const {
   return [this, &pass](const NodeBatch& nodes) {
     const at::Tensor x = nodes.data("x");
-    const at::Tensor coordinates =
-        positions_(to_vector(nodes.data("pos")), x.options()) + positions_(to_vector(nodes.data("step")), x.options());
-    return Columns{{"x", pass.dropout(x + coordinates, options_.dropout.embedding)}, {"step", nodes.data("step") + 1}};
+    std::vector<std::int64_t> mirrored;
+    if (options_.mirror_positions) mirrored = to_vector(nodes.data("mirror"));
+    const at::Tensor coordinates = positions_(to_vector(nodes.data("pos")), x.options(), mirrored) +
+                                   positions_(to_vector(nodes.data("step")), x.options());
+    at::Tensor input = x + coordinates;
+    if (options_.universal.input_injection) {
+      input = input + (nodes.data("step") > 0).to(x.scalar_type()).unsqueeze(-1) * nodes.data("token");
+    }
+    return Columns{{"x", pass.dropout(input, options_.dropout.embedding)}, {"step", nodes.data("step") + 1}};
   };
 }
 
@@ -148,10 +157,19 @@ void UniversalTransformer::set_initial_columns(MessageGraph& graph, const Batch&
   const at::Tensor encoder_x = vocabulary_.input_embedding(batch.input_tokens, options_.dropout, pass);
   const at::TensorOptions type = encoder_x.options().requires_grad(false);
   const std::int64_t count = graph.graph().num_nodes();
-  frame.set("x", graph.nodes(kEncoder), encoder_x);
-  frame.set("x", graph.nodes(kDecoder), vocabulary_.output_embedding(batch.output_tokens, options_.dropout, pass));
+  const at::Tensor decoder_x = vocabulary_.output_embedding(batch.output_tokens, options_.dropout, pass);
+  std::vector<std::string> columns = {"x"};
+  if (options_.universal.input_injection) columns.emplace_back("token");
+  for (const std::string& column : columns) {
+    frame.set(column, graph.nodes(kEncoder), encoder_x);
+    frame.set(column, graph.nodes(kDecoder), decoder_x);
+  }
   frame.set("pos", graph.nodes(kEncoder), at::tensor(batch.input_positions));
   frame.set("pos", graph.nodes(kDecoder), at::tensor(batch.output_positions));
+  if (options_.mirror_positions) {
+    frame.set("mirror", graph.nodes(kEncoder), at::tensor(mirrored_positions(batch)));
+    frame.set("mirror", graph.nodes(kDecoder), at::tensor(batch.output_positions));
+  }
   frame.set("s", at::zeros({count, options_.size}, type));  // weighted sum of the states so far
   frame.set("p", at::zeros({count, 1}, type));              // halting probability
   frame.set("r", at::ones({count, 1}, type));               // remainder

@@ -134,11 +134,11 @@ UniversalSide<Layer>::UniversalSide(const TransformerOptions& options, Neighbour
                                     RandomStream& random)
     : layer(options, random),
       convolution(make_convolution(options, window)),
-      halting(is_adaptive ? HaltingUnit(options, random) : HaltingUnit()),
+      halting(is_adaptive ? HaltingUnit(options, options.universal.halting_bias, random) : HaltingUnit()),
       norm(final_norm(options)) {}
 
 UniversalTransformer::UniversalTransformer(const TransformerOptions& options, std::uint64_t seed)
-    : options_(check_options(options)), positions_(options.size, options.positions) {
+    : options_(check_options(options)), positions_(PositionFormula::of_model(options)) {
   RandomStream random(seed);
   vocabulary_ = VocabularyLayers(options, seed, random);
   const UniversalOptions& universal = options.universal;
@@ -155,7 +155,8 @@ AdaptiveResult UniversalTransformer::run_side(std::int64_t max_steps, bool is_ad
   AdaptiveResult result = run_adaptive_steps({.max_steps = max_steps,
                                               .is_adaptive = is_adaptive,
                                               .epsilon = options_.universal.epsilon,
-                                              .dropout = options_.dropout.embedding},
+                                              .dropout = options_.dropout.embedding,
+                                              .injects_input = options_.universal.input_injection},
                                              x_NM, coordinates, side.halting, layer, pass);
   result.state_NM = side.norm(result.state_NM, pass.type_of(result.state_NM));
   return result;
@@ -163,7 +164,9 @@ AdaptiveResult UniversalTransformer::run_side(std::int64_t max_steps, bool is_ad
 
 AdaptiveResult UniversalTransformer::encode(const Batch& batch, Pass& pass) const {
   const at::Tensor x_SM = vocabulary_.input_embedding(batch.input_tokens, options_.dropout, pass);
-  const CoordinateEmbeddings coordinates(positions_, batch.input_positions, x_SM.options());
+  std::vector<std::int64_t> mirrored;
+  if (options_.mirror_positions) mirrored = mirrored_positions(batch);
+  const CoordinateEmbeddings coordinates(positions_, batch.input_positions, x_SM.options(), mirrored);
   UniversalEncoderSteps layer(encoder_, batch.graph.relation(kEncoderEncoder), options_.universal.halted_keys);
   return run_side(options_.encoder_layers, encoder_adapts(options_.universal.adaptive), x_SM, coordinates, encoder_,
                   layer, pass);
@@ -202,11 +205,12 @@ at::Tensor UniversalTransformer::weighted_ponder_cost(const AdaptiveResult& enco
   return sum * (options_.universal.ponder_weight * static_cast<double>(num_labels) / static_cast<double>(nodes));
 }
 
-BatchLoss UniversalTransformer::loss(const Batch& batch, const LossOptions& options, double rdrop, Pass& pass) const {
+BatchLoss UniversalTransformer::loss(const Batch& batch, const LossOptions& options, const AddedLosses& added,
+                                     Pass& pass) const {
   const AdaptiveResult encoded = encode(batch, pass);
   const AdaptiveResult decoded = decode(batch, encoded.state_NM, pass);
-  BatchLoss loss = vocabulary_.loss(decoded.state_NM, batch.labels, rdrop, options);
-  const at::Tensor cost = weighted_ponder_cost(encoded, decoded, std::ssize(batch.labels));
+  BatchLoss loss = vocabulary_.loss(decoded.state_NM, batch.labels, added.consistency, options);
+  const at::Tensor cost = weighted_ponder_cost(encoded, decoded, loss.counts.tokens);
   if (cost.defined()) loss.objective = loss.objective + cost;
   loss.encoder_histogram = make_histogram(encoded.steps);
   loss.decoder_histogram = make_histogram(decoded.steps);

@@ -8,6 +8,7 @@
 #include "edgewise/graph/batch.h"
 #include "edgewise/message/message_graph.h"
 #include "edgewise/models/adaptive_computation.h"
+#include "edgewise/models/guided_alignment.h"
 #include "edgewise/models/vocabulary_layers.h"
 #include "edgewise/nn/embedding.h"
 #include "edgewise/nn/linear.h"
@@ -65,8 +66,8 @@ class UniversalTransformer {
                                    AdaptiveLayer& layer, Pass& pass) const;
 
   /// Returns VocabularyLayers::loss; the objective includes the mean ponder cost of the adaptive nodes times
-  /// ponder_weight for each label. With `rdrop` above 0, `batch` holds its sentences twice.
-  BatchLoss loss(const Batch& batch, const LossOptions& options, double rdrop, Pass& pass) const;
+  /// ponder_weight for each label. With two passes, `batch` holds its sentences twice.
+  BatchLoss loss(const Batch& batch, const LossOptions& options, const AddedLosses& added, Pass& pass) const;
 
   // --- Message passing with filters, as in the graph tutorial: the definition of the fused functions.
   /// Computes logits, [D, C]; `graph` holds the batch's graph. Sets the node columns "step", the ponder steps of each
@@ -75,7 +76,8 @@ class UniversalTransformer {
   at::Tensor forward_by_messages(MessageGraph& graph, const Batch& batch, Pass& pass) const;
 
   // The tutorial's functions, for update_graph.
-  /// Adds the coordinate embeddings of "pos" and "step" to "x", and 1 to "step".
+  /// Adds the coordinate embeddings of "pos", with mirrored positions of "mirror", and of "step" to "x", with input
+  /// injection also "token" from the second step on, and 1 to "step".
   NodeFunction step_forward(Pass& pass) const;
   /// Computes "p", "sum_p", "r", "s" and "active" from "x" by the formulas of HaltingState. `is_last` halts all nodes.
   NodeFunction halt_and_accum(const HaltingUnit& halting, bool is_last) const;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/models/vocabulary_layers.h"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/cat.h>
 #include <ATen/ops/tensor.h>
 
 #include <cmath>
@@ -30,12 +32,37 @@ VocabularyLayers::VocabularyLayers(const TransformerOptions& options, std::uint6
   }
 }
 
-BatchLoss VocabularyLayers::loss(const at::Tensor& state_DM, const std::vector<std::int64_t>& labels, double rdrop,
-                                 const LossOptions& options) const {
+BatchLoss VocabularyLayers::loss(const at::Tensor& state_DM, const std::vector<std::int64_t>& labels,
+                                 const Consistency& consistency, const LossOptions& options) const {
   const at::Tensor labels_D = at::tensor(labels);
-  const auto& [weight, bias] = output_projection;
-  return rdrop > 0 ? projected_rdrop_loss(state_DM, weight, bias, labels_D, rdrop, options)
-                   : projected_loss(state_DM, weight, bias, labels_D, options);
+  const at::Tensor operand_DM = output_projection.operand(state_DM);
+  const auto& [weight, bias] = output_projection.weights();
+  return consistency.has_two_passes()
+             ? projected_consistency_loss(operand_DM, weight, bias, labels_D, consistency, options)
+             : projected_loss(operand_DM, weight, bias, labels_D, options);
+}
+
+BatchLoss VocabularyLayers::weighted_loss(const std::vector<at::Tensor>& states, const std::vector<double>& weights,
+                                          const std::vector<std::int64_t>& labels, const Consistency& consistency,
+                                          const LossOptions& options) const {
+  BatchLoss last = loss(states.back(), labels, consistency, options);
+  if (states.size() == 1) return last;
+  at::Tensor objective = last.objective * weights.back();
+  for (std::size_t i = 0; i + 1 < states.size(); ++i) {
+    BatchLoss& exit = last.exits.emplace_back(loss(states[i], labels, consistency, options));
+    objective = objective + exit.objective * weights[i];
+    exit.objective = exit.objective.detach();
+  }
+  last.objective = objective;
+  return last;
+}
+
+at::Tensor VocabularyLayers::best_tokens(const at::Tensor& state_DM) const {
+  constexpr std::int64_t kBlock = 512;
+  const at::NoGradGuard no_gradients;
+  std::vector<at::Tensor> tokens;
+  for (const at::Tensor& block : state_DM.split(kBlock)) tokens.push_back(output_projection(block).argmax(1));
+  return at::cat(tokens);
 }
 
 }  // namespace edgewise

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/nn/attention.h"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/clamp.h>
+#include <ATen/ops/tensor.h>
 
+#include <algorithm>
+#include <cmath>
 #include <utility>
+#include <vector>
 
 #include "edgewise/base/error.h"
 #include "edgewise/ops/attend.h"
@@ -19,10 +24,11 @@ at::Tensor split_heads(const at::Tensor& x, std::int64_t heads, std::int64_t hea
   return x.view({x.size(0), heads, head_size});
 }
 
-at::Tensor additive_weights(const MultiHeadAttention& attention, const Relation& relation, const at::Tensor& query_DHK,
-                            const at::Tensor& key_SHK) {
-  at::Tensor score_EH = additive_scores(relation, query_DHK, key_SHK, attention.score_vector);
-  if (const auto bound = attention.options.clamp) score_EH = at::clamp(score_EH, -*bound, *bound);
+/// Scores by a score_vector of [H, K], and clamps by `bound`.
+at::Tensor additive_weights(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SHK,
+                            const at::Tensor& score_vector, const std::optional<double>& bound) {
+  at::Tensor score_EH = additive_scores(relation, query_DHK, key_SHK, score_vector);
+  if (bound) score_EH = at::clamp(score_EH, -*bound, *bound);
   return edge_softmax(relation, score_EH);
 }
 
@@ -37,9 +43,20 @@ AttentionOptions score_options(const std::optional<double>& bound, const std::op
   return options;
 }
 
+/// With `log_scale`, multiplies queries by ln(edges into their node), which is 0 for one edge, whose weight is 1.
+at::Tensor scale_query(const MultiHeadAttentionOptions& options, const Relation& relation,
+                       const at::Tensor& query_DHK) {
+  if (!options.log_scale) return query_DHK;
+  std::vector<double> factors;
+  for (std::int64_t node = 0; node < relation.num_destinations(); ++node) {
+    factors.push_back(std::log(static_cast<double>(std::max<EdgeIndex>(relation.row_size(node), 1))));
+  }
+  return query_DHK * at::tensor(factors).to(query_DHK.options().requires_grad(false)).view({-1, 1, 1});
+}
+
 }  // namespace
 
-const SelfPositions SelfEdges::kNoPositions;
+const SelfPositions AttentionEdges::kNoPositions;
 
 AttentionRecorder::AttentionRecorder(Callback callback) : callback_(std::move(callback)) {
   check(active_callback == nullptr, "AttentionRecorder: this thread has one already, needs at most one");
@@ -81,6 +98,7 @@ MultiHeadAttentionOptions MultiHeadAttentionOptions::from_layer(const LayerOptio
   options.bias = layer.attention_bias ? Bias::kZero : Bias::kNone;
   options.score = layer.score;
   options.clamp = layer.clamp;
+  options.log_scale = layer.log_scale;
   options.dropout = layer.dropout.attention;
   return options;
 }
@@ -102,7 +120,7 @@ Projections MultiHeadAttention::get(const at::Tensor& x_NI, AttentionFields fiel
   if (contains(fields, AttentionFields::kQuery)) layers.push_back(query.weights());
   if (contains(fields, AttentionFields::kKey)) layers.push_back(key.weights());
   if (contains(fields, AttentionFields::kValue)) layers.push_back(value.weights());
-  const std::vector<at::Tensor> results = linear_group(x_NI, layers);
+  const std::vector<at::Tensor> results = linear_group(query.operand(x_NI), layers);
 
   Projections projections;
   projections.group_size = options.heads / options.num_key_heads();
@@ -120,18 +138,21 @@ at::Tensor MultiHeadAttention::average(const Relation& relation, const at::Tenso
                                        const at::Tensor& value_SGV, Pass& pass,
                                        const std::optional<Score>& bias) const {
   if (const AttentionRecorder::Callback* record = AttentionRecorder::current()) {
-    (*record)(relation, weights(relation, query_DHK, key_SGK, bias));
+    (*record)(relation, [&](std::int64_t head) {
+      check(head < 0 || !bias, "AttentionRecorder: head is {} of attention with a bias, needs -1, all heads", head);
+      return head < 0 ? weights(relation, query_DHK, key_SGK, bias) : head_weights(relation, query_DHK, key_SGK, head);
+    });
   }
   if (options.score == ScoreKind::kAdditive) {
-    const at::Tensor weight_EH = additive_weights(*this, relation, query_DHK, key_SGK);
+    const at::Tensor weight_EH = additive_weights(relation, query_DHK, key_SGK, score_vector, options.clamp);
     return aggregate(relation, pass.dropout(weight_EH, options.dropout), value_SGV);
   }
   AttentionOptions attention = score_options(options.clamp, bias);
   pass.set_dropout(options.dropout, attention);
-  return attend(relation, query_DHK, key_SGK, value_SGV, attention);
+  return attend(relation, scale_query(options, relation, query_DHK), key_SGK, value_SGV, attention);
 }
 
-at::Tensor MultiHeadAttention::average_self(const SelfEdges& edges, const at::Tensor& x_NI, Pass& pass) const {
+at::Tensor MultiHeadAttention::average_self(const AttentionEdges& edges, const at::Tensor& x_NI, Pass& pass) const {
   const Projections self = rotate(get(x_NI), edges.positions.rotation);
   return average(edges.relation, self.query, self.key, self.value, pass, edges.positions.bias);
 }
@@ -148,8 +169,22 @@ at::Tensor MultiHeadAttention::operator()(const Relation& relation, const at::Te
 at::Tensor MultiHeadAttention::weights(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SGK,
                                        const std::optional<Score>& bias) const {
   return options.score == ScoreKind::kAdditive
-             ? additive_weights(*this, relation, query_DHK, key_SGK)
-             : attention_weights(relation, query_DHK, key_SGK, score_options(options.clamp, bias));
+             ? additive_weights(relation, query_DHK, key_SGK, score_vector, options.clamp)
+             : attention_weights(relation, scale_query(options, relation, query_DHK), key_SGK,
+                                 score_options(options.clamp, bias));
+}
+
+at::Tensor MultiHeadAttention::head_weights(const Relation& relation, const at::Tensor& query_DHK,
+                                            const at::Tensor& key_SGK, std::int64_t head) const {
+  check(head >= 0 && head < options.heads, "MultiHeadAttention: head is {}, needs a number from 0 to {}", head,
+        options.heads - 1);
+  const std::int64_t group_size = options.heads / options.num_key_heads();
+  const at::Tensor query_D1K = query_DHK.narrow(1, head, 1);
+  const at::Tensor key_S1K = key_SGK.narrow(1, head / group_size, 1);
+  return options.score == ScoreKind::kAdditive
+             ? additive_weights(relation, query_D1K, key_S1K, score_vector.narrow(0, head, 1), options.clamp)
+             : attention_weights(relation, scale_query(options, relation, query_D1K), key_S1K,
+                                 score_options(options.clamp, {}));
 }
 
 at::Tensor self_attention(const Relation& relation, const at::Tensor& x_NI) {

@@ -24,8 +24,10 @@ namespace edgewise {
 /// argument that only drawings of attention would use.
 class AttentionRecorder {
  public:
-  /// Takes the relation and its attention weights, [E, H], before dropout.
-  using Callback = std::function<void(const Relation& relation, const at::Tensor& weight_EH)>;
+  /// Computes the attention weights before dropout: those of a head, [E, 1], or of all heads, [E, H], for -1.
+  using Weights = std::function<at::Tensor(std::int64_t head)>;
+
+  using Callback = std::function<void(const Relation& relation, const Weights& weights)>;
 
   explicit AttentionRecorder(Callback callback);
   AttentionRecorder(const AttentionRecorder&) = delete;
@@ -62,17 +64,18 @@ struct Projections {
   Columns columns() const;
 };
 
-/// The positions of nodes, as self-attention reads them (nn/relative_positions.h); by default not at all.
+/// The positions of nodes, as attention reads them (nn/relative_positions.h); by default not at all.
 struct SelfPositions {
   PositionRows rotation;           // turns queries and keys (ops/rotate.h); a table for each node's head
   std::optional<Score> bias = {};  // added to the scaled, clamped dot product
 };
 
-/// The edges of self-attention, and what it reads of positions. Both must outlive this object.
-struct SelfEdges {
+/// The edges of an attention, and what it reads of positions. Both must outlive this object.
+struct AttentionEdges {
   // NOLINTNEXTLINE(google-explicit-constructor): edges alone have no positions
-  SelfEdges(const Relation& edges) : SelfEdges(edges, kNoPositions) {}
-  SelfEdges(const Relation& edges, const SelfPositions& self_positions) : relation(edges), positions(self_positions) {}
+  AttentionEdges(const Relation& edges) : AttentionEdges(edges, kNoPositions) {}
+  AttentionEdges(const Relation& edges, const SelfPositions& self_positions)
+      : relation(edges), positions(self_positions) {}
 
   static const SelfPositions kNoPositions;
 
@@ -93,7 +96,8 @@ struct MultiHeadAttentionOptions {
   Bias bias = Bias::kZero;
   ScoreKind score = ScoreKind::kDot;
   std::optional<double> clamp = {};
-  double dropout = 0.0;  // rate for attention weights
+  bool log_scale = false;  // whether a dot product is multiplied by ln(edges into its destination)
+  double dropout = 0.0;    // rate for attention weights
 
   /// Sets input and output to `size`, heads to size / heads. Throws Error unless `heads` divides `size`.
   static MultiHeadAttentionOptions even(std::int64_t size, std::int64_t heads);
@@ -107,8 +111,10 @@ struct MultiHeadAttentionOptions {
 ///     out[d] = output(concatenation over heads of: sum over the edges (s, d) of weight[s, d] * value[s])
 ///
 /// where weight is the softmax of the scores of the edges into d. H / G heads share a head of keys and values (Ainslie
-/// et al. 2023): head h has number h / (H / G). operator() computes the whole layer. Its parts are
-/// `get`, then `average` or message passing (message_attention.h), then `get_o`; the names are the graph tutorial's.
+/// et al. 2023): head h has number h / (H / G). With log_scale, the weight of one edge among many does not fall with
+/// their number (Chiang and Cholak 2022, "Overcoming a theoretical limitation of self-attention"). operator() computes
+/// the whole layer. Its parts are `get`, then `average` or message passing (message_attention.h), then `get_o`; the
+/// names are the graph tutorial's.
 struct MultiHeadAttention {
   MultiHeadAttentionOptions options;
   Linear query;             // I to H · K
@@ -129,7 +135,7 @@ struct MultiHeadAttention {
                      const at::Tensor& value_SGV, Pass& pass, const std::optional<Score>& bias = {}) const;
 
   /// Projects states, and averages along the edges of self-attention: [N, H, V].
-  at::Tensor average_self(const SelfEdges& edges, const at::Tensor& x_NI, Pass& pass) const;
+  at::Tensor average_self(const AttentionEdges& edges, const at::Tensor& x_NI, Pass& pass) const;
 
   /// Applies the output projection to the concatenated heads: [D, H, V] to [D, O].
   at::Tensor get_o(const at::Tensor& average_DHV) const;
@@ -141,6 +147,10 @@ struct MultiHeadAttention {
   /// Returns the attention weights before dropout: [E, H].
   at::Tensor weights(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SGK,
                      const std::optional<Score>& bias = {}) const;
+
+  /// Returns the weights of a head alone, [E, 1]. Throws Error for a head that the layer does not have.
+  at::Tensor head_weights(const Relation& relation, const at::Tensor& query_DHK, const at::Tensor& key_SGK,
+                          std::int64_t head) const;
 
   template <typename Self, typename Visitor>
   static void list_parts(Self& self, Visitor&& part) {

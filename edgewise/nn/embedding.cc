@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/nn/embedding.h"
 
+#include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
 #include <c10/core/InferenceMode.h>
 
@@ -34,6 +35,19 @@ void check_not_negative(std::span<const std::int64_t> positions) {
   for (std::size_t i = 0; i < positions.size(); ++i) {
     check(positions[i] >= 0, "Positions: position {} is {}, needs 0 or more", i, positions[i]);
   }
+}
+
+/// Returns the tokens, of which those of the second half that the pass cuts are kNoToken. Each of them is cut
+/// independently of the others.
+std::vector<std::int64_t> cut_tokens(std::span<const std::int64_t> tokens, Pass& pass) {
+  std::vector<std::int64_t> kept(tokens.begin(), tokens.end());
+  if (pass.cut_rate() == 0) return kept;
+  const DropoutKey key = pass.next_key();
+  RandomStream random(key.seed, key.stream);
+  for (std::size_t i = kept.size() / 2; i < kept.size(); ++i) {
+    if (random.uniform() < pass.cut_rate()) kept[i] = kNoToken;
+  }
+  return kept;
 }
 
 }  // namespace
@@ -72,8 +86,13 @@ PositionRows PositionEncodings::rows(std::span<const std::int64_t> positions, co
   return {table_PM, std::move(rows)};
 }
 
-at::Tensor PositionEncodings::operator()(std::span<const std::int64_t> positions,
-                                         const at::TensorOptions& options) const {
+at::Tensor PositionEncodings::operator()(std::span<const std::int64_t> positions, const at::TensorOptions& options,
+                                         std::span<const std::int64_t> mirrored) const {
+  if (!mirrored.empty()) {
+    const std::int64_t half = table_->formula.size() / 2;
+    return at::cat({(*this)(positions, options).narrow(1, 0, half), (*this)(mirrored, options).narrow(1, half, half)},
+                   /*dim=*/1);
+  }
   const auto [table_PM, rows_T] = rows(positions, options);
   return table_PM.index_select(0, index_tensor(std::span<const std::int64_t>(rows_T), table_PM.device()));
 }
@@ -81,7 +100,14 @@ at::Tensor PositionEncodings::operator()(std::span<const std::int64_t> positions
 SidePositions::SidePositions(std::int64_t count, std::int64_t size, EmbeddingInit init, RandomStream& random)
     : weight(embedding_init(count, size, init, random)) {}
 
-PositionRows SidePositions::rows(std::span<const std::int64_t> positions, const at::TensorOptions& options) const {
+PositionRows SidePositions::rows(std::span<const std::int64_t> positions, const at::TensorOptions& options,
+                                 std::span<const std::int64_t> mirrored) const {
+  if (!mirrored.empty()) {
+    PositionRows rows = {(*encodings)(positions, options, mirrored), {}};
+    rows.rows.resize(positions.size());
+    std::iota(rows.rows.begin(), rows.rows.end(), 0);
+    return rows;
+  }
   if (encodings) return encodings->rows(positions, options);
   if (!weight.defined()) return {};
   check_not_negative(positions);
@@ -99,17 +125,17 @@ at::Tensor Embedding::operator()(std::span<const std::int64_t> tokens) const {
 at::Tensor Embedding::operator()(std::span<const std::int64_t> tokens, const DropoutRates& dropout, Pass& pass) const {
   EmbedOptions options = {.scale = scale};
   pass.set_dropout(dropout.word, options.word_dropout, options.word_dropout_key);
-  return embed(weight, tokens, {}, {}, options);
+  return embed(weight, cut_tokens(tokens, pass), {}, {}, options);
 }
 
 at::Tensor Embedding::operator()(std::span<const std::int64_t> tokens, const SidePositions& side_positions,
-                                 std::span<const std::int64_t> positions, const DropoutRates& dropout,
-                                 Pass& pass) const {
+                                 std::span<const std::int64_t> positions, const DropoutRates& dropout, Pass& pass,
+                                 std::span<const std::int64_t> mirrored) const {
   EmbedOptions options = {.scale = scale};
   pass.set_dropout(dropout.embedding, options.dropout, options.dropout_key);
   pass.set_dropout(dropout.word, options.word_dropout, options.word_dropout_key);
-  const auto [table_PM, rows] = side_positions.rows(positions, weight.options());
-  return embed(weight, tokens, table_PM, rows, options);
+  const auto [table_PM, rows] = side_positions.rows(positions, weight.options(), mirrored);
+  return embed(weight, cut_tokens(tokens, pass), table_PM, rows, options);
 }
 
 }  // namespace edgewise

@@ -37,8 +37,10 @@ class PositionEncodings {
   /// negative position.
   PositionRows rows(std::span<const std::int64_t> positions, const at::TensorOptions& options) const;
 
-  /// Returns the encodings of `positions`, [T, M], with the type and on the device of `options`.
-  at::Tensor operator()(std::span<const std::int64_t> positions, const at::TensorOptions& options) const;
+  /// Returns the encodings of `positions`, [T, M], with the type and on the device of `options`. If `mirrored` is not
+  /// empty, the second half of each vector is that of this position.
+  at::Tensor operator()(std::span<const std::int64_t> positions, const at::TensorOptions& options,
+                        std::span<const std::int64_t> mirrored = {}) const;
 
  private:
   struct Table;
@@ -55,8 +57,10 @@ struct SidePositions {
   SidePositions(std::int64_t count, std::int64_t size, EmbeddingInit init, RandomStream& random);
 
   /// Returns the rows of `positions`; a table of a formula has the type and the device of `options`. Throws Error
-  /// for a negative position, and for one beyond the table.
-  PositionRows rows(std::span<const std::int64_t> positions, const at::TensorOptions& options) const;
+  /// for a negative position, and for one beyond the table. If `mirrored` is not empty, which needs a formula, the
+  /// second half of each vector is that of this position.
+  PositionRows rows(std::span<const std::int64_t> positions, const at::TensorOptions& options,
+                    std::span<const std::int64_t> mirrored = {}) const;
 
   template <typename Self, typename Visitor>
   static void list_parts(Self& self, Visitor&& part) {
@@ -75,12 +79,14 @@ struct Embedding {
   /// Returns the rows of `tokens` times `scale`: [T, M]. Throws Error for a token outside of the table.
   at::Tensor operator()(std::span<const std::int64_t> tokens) const;
 
-  /// Also applies dropout to whole tokens in training.
+  /// Also applies dropout to whole tokens in training, and cuts tokens (Pass::set_cut).
   at::Tensor operator()(std::span<const std::int64_t> tokens, const DropoutRates& dropout, Pass& pass) const;
 
-  /// Also adds position vectors, and in training applies dropout to whole tokens and to the sums.
+  /// Also adds position vectors, and in training applies dropout to whole tokens and to the sums, and cuts tokens.
+  /// `mirrored` is as in SidePositions::rows.
   at::Tensor operator()(std::span<const std::int64_t> tokens, const SidePositions& side_positions,
-                        std::span<const std::int64_t> positions, const DropoutRates& dropout, Pass& pass) const;
+                        std::span<const std::int64_t> positions, const DropoutRates& dropout, Pass& pass,
+                        std::span<const std::int64_t> mirrored = {}) const;
 
   template <typename Self, typename Visitor>
   static void list_parts(Self& self, Visitor&& part) {

@@ -16,12 +16,14 @@
 
 namespace edgewise {
 
-HaltingUnit::HaltingUnit(const TransformerOptions& options, RandomStream& random)
+HaltingUnit::HaltingUnit(const LayerOptions& options, double bias, RandomStream& random)
     : norm(options), linear(options.size, 1, Bias::kZero, random) {
-  linear.bias.detach().fill_(options.universal.halting_bias);
+  linear.bias.detach().fill_(bias);
 }
 
-at::Tensor HaltingUnit::operator()(const at::Tensor& x_AM) const { return at::sigmoid(linear(norm(x_AM)).squeeze(-1)); }
+at::Tensor HaltingUnit::logits(const at::Tensor& x_AM) const { return linear(norm(x_AM)).squeeze(-1); }
+
+at::Tensor HaltingUnit::operator()(const at::Tensor& x_AM) const { return at::sigmoid(logits(x_AM)); }
 
 HaltingState::HaltingState(std::int64_t num_nodes, double epsilon)
     : active_(static_cast<std::size_t>(num_nodes)),

@@ -15,17 +15,20 @@
 // size of a node's state.
 namespace edgewise {
 
-/// Computes halting probabilities: sigmoid(weight · norm(state) + bias). The norm is in the graph tutorial's code, but
-/// not in its text.
+/// Computes halting probabilities: sigmoid(weight · norm(state) + bias). In a Universal Transformer, the norm is in the
+/// graph tutorial's code, but not in its text.
 struct HaltingUnit {
   Norm norm;
   Linear linear;  // M to 1
 
   HaltingUnit() = default;
-  HaltingUnit(const TransformerOptions& options, RandomStream& random);
+  /// `bias` is the initial bias.
+  HaltingUnit(const LayerOptions& options, double bias, RandomStream& random);
 
   /// Returns the halting probabilities, [A], of states after a step.
   at::Tensor operator()(const at::Tensor& x_AM) const;
+  /// Returns their logits.
+  at::Tensor logits(const at::Tensor& x_AM) const;
 
   template <typename Self, typename Visitor>
   static void list_parts(Self& self, Visitor&& part) {

@@ -8,6 +8,7 @@
 #include "edgewise/base/error.h"
 #include "edgewise/nn/module.h"
 #include "edgewise/ops/device_copies.h"
+#include "edgewise/ops/round_to_int8.h"
 
 namespace edgewise {
 
@@ -19,7 +20,11 @@ Linear::Linear(std::int64_t in, std::int64_t out, Bias with_bias, RandomStream& 
 at::Tensor Linear::operator()(const at::Tensor& x, const LinearOptions& options) const {
   check(x.dim() > 0 && x.size(-1) == weight.size(1), "Linear: x is [{}], needs a last dimension of {}",
         fmt::join(x.sizes(), ", "), weight.size(1));
-  return linear(x, weight, bias, options);
+  return linear(operand(x), weight, bias, options);
+}
+
+at::Tensor Linear::operand(const at::Tensor& x) const {
+  return rounds_input ? round_to_int8(x, Int8Factor::kInput) : x;
 }
 
 DepthwiseConvolution::DepthwiseConvolution(std::int64_t size, NeighbourWindow filter_window)

@@ -17,8 +17,9 @@ enum class Bias { kNone, kZero };  // kZero: a bias with initial value 0
 
 /// A linear layer: x · weightᵀ + bias over the last dimension. LinearOptions (ops/linear.h) add activation and dropout.
 struct Linear {
-  at::Tensor weight;  // [out, in]
-  at::Tensor bias;    // [out]; undefined without bias
+  at::Tensor weight;          // [out, in]
+  at::Tensor bias;            // [out]; undefined without bias
+  bool rounds_input = false;  // as a layer of an int8_copy() does (nn/int8_copy.h)
 
   Linear() = default;
   Linear(std::int64_t in, std::int64_t out, Bias with_bias, RandomStream& random);
@@ -26,8 +27,11 @@ struct Linear {
   /// Maps [..., in] to [..., out].
   at::Tensor operator()(const at::Tensor& x, const LinearOptions& options = {}) const;
 
-  /// Returns handles of the parameters, for linear_group.
+  /// Returns handles of the parameters, for linear_group, which multiplies them by operand(x).
   LinearWeights weights() const { return {weight, bias}; }
+
+  /// Returns x as the product computes with it: rounded to 8 bits with `rounds_input`.
+  at::Tensor operand(const at::Tensor& x) const;
 
   template <typename Self, typename Visitor>
   static void list_parts(Self& self, Visitor&& part) {

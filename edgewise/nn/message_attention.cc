@@ -54,6 +54,19 @@ void erase_if_present(MessageGraph& graph, std::string_view column) {
   if (graph.ndata().has(column)) graph.ndata().erase(column);
 }
 
+/// Multiplies "q" of the edges' destinations by ln(edges into the node).
+void scale_queries(MessageGraph& graph, const at::Tensor& edges) {
+  const auto one = [](const EdgeBatch& batch) {
+    return Columns{{"one", at::ones_like(batch.source("k").narrow(1, 0, 1).narrow(2, 0, 1))}};
+  };
+  const auto scale = [](const NodeBatch& nodes) {
+    return Columns{{"q", nodes.data("q") * nodes.data("degree").log()}};
+  };
+  erase_if_present(graph, "degree");
+  graph.apply_edges(EdgeFunction(one), edges);
+  graph.send_and_recv(edges, {copy_e("one", "one")}, {sum("one", "degree")}, scale);
+}
+
 }  // namespace
 
 EdgeFunction additive_score(const at::Tensor& vector_HK) {
@@ -88,6 +101,7 @@ void propagate_attention(MessageGraph& graph, const at::Tensor& edges, const Mul
   if (attention.options.score == ScoreKind::kAdditive) {
     return propagate_attention(graph, edges, additive_score(attention.score_vector), options);
   }
+  if (attention.options.log_scale) scale_queries(graph, edges);
   options.scale = 1.0 / std::sqrt(static_cast<double>(attention.options.head_size));
   if (bias) {
     const EdgeFunction score = biased_score(options, bias);

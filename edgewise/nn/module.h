@@ -63,6 +63,15 @@ class Pass {
     dropout = rate;
     key = next_key();
   }
+  /// Cuts tokens of batches that repeat_batch() returns: embeddings take a share `rate` of the second half's tokens for
+  /// kNoToken (ops/embed.h), as SimCut needs.
+  void set_cut(double rate) { cut_rate_ = rate; }
+  double cut_rate() const { return cut_rate_; }
+
+  /// Makes models compute with an int8_copy() (nn/int8_copy.h) in this pass.
+  void set_int8() { has_int8_ = true; }
+  bool has_int8() const { return has_int8_; }
+
   template <class Options>
   void set_dropout(double rate, Options& options) {
     set_dropout(rate, options.dropout, options.dropout_key);
@@ -74,27 +83,40 @@ class Pass {
  private:
   bool training_ = false;
   Precision precision_ = Precision::kFp32;
+  double cut_rate_ = 0.0;
+  bool has_int8_ = false;
   DropoutKey key_;
 };
+
+/// Calls `visit(name, part&)` for each part of a layer, and of its inner layers, that is a `Kind`: at::Tensor or a
+/// layer. The parts come in the order listed, undefined tensors and layers that are off among them.
+template <class Kind, typename Part, typename Visitor>
+void visit_parts(Part& part, const std::string& name, Visitor&& visit) {
+  const auto join = [&name](std::string_view child) {
+    return name.empty() ? std::string(child) : name + "." + std::string(child);
+  };
+  using Plain = std::remove_const_t<Part>;
+  if constexpr (std::same_as<Plain, Kind>) {
+    visit(name, part);
+  } else if constexpr (std::same_as<Plain, at::Tensor>) {
+    return;
+  } else if constexpr (requires {
+                         part.size();
+                         part[0];
+                       }) {
+    for (std::size_t i = 0; i < part.size(); ++i) visit_parts<Kind>(part[i], join(std::to_string(i)), visit);
+  } else {
+    Plain::list_parts(part, [&](std::string_view child, auto& inner) { visit_parts<Kind>(inner, join(child), visit); });
+  }
+}
 
 /// Calls `visit(name, tensor&)` for each parameter of a layer and its inner layers, in the order listed. Skips
 /// undefined tensors, such as the bias of a layer without bias.
 template <typename Part, typename Visitor>
 void visit_parameters(Part& part, const std::string& name, Visitor&& visit) {
-  const auto join = [&name](std::string_view child) {
-    return name.empty() ? std::string(child) : name + "." + std::string(child);
-  };
-  using Plain = std::remove_const_t<Part>;
-  if constexpr (std::same_as<Plain, at::Tensor>) {
-    if (part.defined()) visit(name, part);
-  } else if constexpr (requires {
-                         part.size();
-                         part[0];
-                       }) {
-    for (std::size_t i = 0; i < part.size(); ++i) visit_parameters(part[i], join(std::to_string(i)), visit);
-  } else {
-    Plain::list_parts(part, [&](std::string_view child, auto& inner) { visit_parameters(inner, join(child), visit); });
-  }
+  visit_parts<at::Tensor>(part, name, [&visit](const std::string& path, auto& tensor) {
+    if (tensor.defined()) visit(path, tensor);
+  });
 }
 
 /// Returns all parameters of a layer, each tensor once: a tied tensor with its first name.

@@ -30,11 +30,23 @@ SelfPositions RelativePositions::of_nodes(std::span<const std::int64_t> position
   if (kind_ == PositionKind::kAlibi) {
     result.bias = -(Score::of_heads(slope_H_.to(options.device())) * abs(Score::distance()));
   }
-  if (kind_ == PositionKind::kT5) {
-    const Score index = Score::distance() + static_cast<double>(max_distance_);
-    result.bias = Score::lookup(bias_BH, Score::lookup(bucket_D_.to(options.device()), index));
-  }
+  if (kind_ == PositionKind::kT5) result.bias = look_up(Score::distance(), options.device());
   return result;
+}
+
+Score RelativePositions::look_up(const Score& distance, const at::Device& device) const {
+  const Score index = distance + static_cast<double>(max_distance_);
+  return Score::lookup(bias_BH, Score::lookup(bucket_D_.to(device), index));
+}
+
+SelfPositions RelativePositions::between(std::span<const std::int64_t> destinations,
+                                         std::span<const std::int64_t> sources, const at::Device& device) const {
+  if (kind_ != PositionKind::kT5) return {};
+  const auto column = [&device](std::span<const std::int64_t> positions) {
+    return at::tensor(at::ArrayRef<std::int64_t>(positions.data(), positions.size())).to(device);
+  };
+  const Score distance = Score::of_destinations(column(destinations)) - Score::of_sources(column(sources));
+  return {.rotation = {}, .bias = look_up(distance, device)};
 }
 
 at::Tensor RelativePositions::rotation_of(std::span<const std::int64_t> positions,

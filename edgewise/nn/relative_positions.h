@@ -14,8 +14,8 @@
 namespace edgewise {
 
 /// Relative positions of the self-attention of a stack of layers: rotary, ALiBi or T5's buckets
-/// (options/layer_options.h). A default-constructed object, and one for another kind, has neither parameters nor
-/// effect.
+/// (options/layer_options.h); T5's buckets also in cross-attention. A default-constructed object, and one for another
+/// kind, has neither parameters nor effect.
 struct RelativePositions {
   at::Tensor bias_BH;  // T5's trained table
 
@@ -30,6 +30,11 @@ struct RelativePositions {
   /// `options`. The distance of two nodes is that of their numbers, so the nodes of a sentence are consecutive.
   SelfPositions of_nodes(std::span<const std::int64_t> positions, const at::TensorOptions& options) const;
 
+  /// Returns what cross-attention reads, for destinations and sources at these positions: T5's numbers, which are added
+  /// to scores, or for another kind nothing. `device` is that of the scores.
+  SelfPositions between(std::span<const std::int64_t> destinations, std::span<const std::int64_t> sources,
+                        const at::Device& device) const;
+
   /// Returns the rows of rotations: [N, K].
   at::Tensor rotation_of(std::span<const std::int64_t> positions, const at::TensorOptions& options) const;
 
@@ -38,6 +43,9 @@ struct RelativePositions {
   at::Tensor bias(const at::Tensor& distance_E) const;
 
  private:
+  /// Returns T5's numbers for the distances of edges.
+  Score look_up(const Score& distance, const at::Device& device) const;
+
   PositionKind kind_ = PositionKind::kNone;
   PositionEncodings rotations_;
   at::Tensor slope_H_;   // ALiBi, fp64

@@ -16,7 +16,7 @@ Ssru::Ssru(std::int64_t size, RandomStream& random)
 
 at::Tensor Ssru::operator()(const Relation& path, const at::Tensor& x_NM) const {
   const LinearWeights layers[] = {forget.weights(), input.weights()};
-  const std::vector<at::Tensor> results = linear_group(x_NM, layers);
+  const std::vector<at::Tensor> results = linear_group(input.operand(x_NM), layers);
   return ssru(path, results[0], results[1]);
 }
 

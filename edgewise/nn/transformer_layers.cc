@@ -18,7 +18,7 @@ at::Tensor FeedForward::operator()(const at::Tensor& x, Pass& pass) const {
   pass.set_dropout(dropout, options);
   if (!gate.weight.defined()) return outer(inner(x, options));
   const LinearWeights layers[] = {gate.weights(), inner.weights()};
-  const std::vector<at::Tensor> results = linear_group(x, layers);
+  const std::vector<at::Tensor> results = linear_group(gate.operand(x), layers);
   return outer(edgewise::gate(results[0], results[1], options));
 }
 
@@ -44,11 +44,12 @@ at::Tensor EncoderLayer::finish_layer(const at::Tensor& x_NM, const at::Tensor& 
   return finish_layer(x_NM, average_NHV, Norm(), pass).x_TM;
 }
 
-NodeState EncoderLayer::operator()(const SelfEdges& edges, const NodeState& state, const Norm& next, Pass& pass) const {
+NodeState EncoderLayer::operator()(const AttentionEdges& edges, const NodeState& state, const Norm& next,
+                                   Pass& pass) const {
   return finish_layer(state.x_TM, self_attention.average_self(edges, state.input_TM, pass), next, pass);
 }
 
-at::Tensor EncoderLayer::operator()(const SelfEdges& edges, const at::Tensor& x_NM, Pass& pass) const {
+at::Tensor EncoderLayer::operator()(const AttentionEdges& edges, const at::Tensor& x_NM, Pass& pass) const {
   return (*this)(edges, begin(x_NM, pass), Norm(), pass).x_TM;
 }
 
@@ -108,21 +109,21 @@ at::Tensor DecoderLayer::finish_layer(const at::Tensor& x_DM, const at::Tensor& 
   return apply_feed_forward(finish_cross_attention(x_DM, average_DHV, pass), Norm(), pass).x_TM;
 }
 
-at::Tensor DecoderLayer::mix(const SelfEdges& decoder_decoder, const at::Tensor& input_DM, Pass& pass) const {
+at::Tensor DecoderLayer::mix(const AttentionEdges& decoder_decoder, const at::Tensor& input_DM, Pass& pass) const {
   if (ssru.is_on()) return ssru(decoder_decoder.relation, input_DM);
   return self_attention.get_o(self_attention.average_self(decoder_decoder, input_DM, pass));
 }
 
-NodeState DecoderLayer::attend_encoder(const Relation& encoder_decoder, const at::Tensor& x_DM,
+NodeState DecoderLayer::attend_encoder(const AttentionEdges& encoder_decoder, const at::Tensor& x_DM,
                                        const at::Tensor& mixed_DM, const Projections& encoder_kv, Pass& pass) const {
   const NodeState state = self_sublayer.add_output(x_DM, mixed_DM, cross_sublayer.first_norm(), pass);
   const at::Tensor query_DHK = cross_attention.get(state.input_TM, AttentionFields::kQuery).query;
-  const at::Tensor cross_average_DHV =
-      cross_attention.average(encoder_decoder, query_DHK, encoder_kv.key, encoder_kv.value, pass);
+  const at::Tensor cross_average_DHV = cross_attention.average(encoder_decoder.relation, query_DHK, encoder_kv.key,
+                                                               encoder_kv.value, pass, encoder_decoder.positions.bias);
   return finish_cross_attention(state.x_TM, cross_average_DHV, pass);
 }
 
-NodeState DecoderLayer::operator()(const SelfEdges& decoder_decoder, const Relation& encoder_decoder,
+NodeState DecoderLayer::operator()(const AttentionEdges& decoder_decoder, const AttentionEdges& encoder_decoder,
                                    const NodeState& state, const at::Tensor& encoded_SM, const Norm& next,
                                    Pass& pass) const {
   const at::Tensor mixed_DM = mix(decoder_decoder, state.input_TM, pass);
@@ -130,7 +131,7 @@ NodeState DecoderLayer::operator()(const SelfEdges& decoder_decoder, const Relat
   return apply_feed_forward(attend_encoder(encoder_decoder, state.x_TM, mixed_DM, encoder_kv, pass), next, pass);
 }
 
-at::Tensor DecoderLayer::operator()(const SelfEdges& decoder_decoder, const Relation& encoder_decoder,
+at::Tensor DecoderLayer::operator()(const AttentionEdges& decoder_decoder, const AttentionEdges& encoder_decoder,
                                     const at::Tensor& x_DM, const at::Tensor& encoded_SM, Pass& pass) const {
   return (*this)(decoder_decoder, encoder_decoder, begin(x_DM, pass), encoded_SM, Norm(), pass).x_TM;
 }

@@ -55,7 +55,7 @@ struct EncoderLayer {
 
   /// Make a NodeState from states [N, M], and map it to the next layer's; `next` is the next layer's first norm.
   NodeState begin(const at::Tensor& x_NM, const Pass& pass) const { return self_sublayer.begin(x_NM, pass); }
-  NodeState operator()(const SelfEdges& edges, const NodeState& state, const Norm& next, Pass& pass) const;
+  NodeState operator()(const AttentionEdges& edges, const NodeState& state, const Norm& next, Pass& pass) const;
   NodeState finish_layer(const at::Tensor& x_NM, const at::Tensor& average_NHV, const Norm& next, Pass& pass) const {
     return apply_feed_forward(finish_attention(x_NM, average_NHV, pass), next, pass);
   }
@@ -65,7 +65,7 @@ struct EncoderLayer {
   NodeState apply_feed_forward(const NodeState& state, const Norm& next, Pass& pass) const;
 
   /// Computes the whole layer: [N, M] to [N, M].
-  at::Tensor operator()(const SelfEdges& edges, const at::Tensor& x_NM, Pass& pass) const;
+  at::Tensor operator()(const AttentionEdges& edges, const at::Tensor& x_NM, Pass& pass) const;
 
   template <typename Self, typename Visitor>
   static void list_parts(Self& self, Visitor&& part) {
@@ -110,22 +110,22 @@ struct DecoderLayer {
 
   /// Make a NodeState from states [D, M], and map it to the next layer's; `next` is the next layer's first norm.
   NodeState begin(const at::Tensor& x_DM, const Pass& pass) const { return self_sublayer.begin(x_DM, pass); }
-  NodeState operator()(const SelfEdges& decoder_decoder, const Relation& encoder_decoder, const NodeState& state,
-                       const at::Tensor& encoded_SM, const Norm& next, Pass& pass) const;
+  NodeState operator()(const AttentionEdges& decoder_decoder, const AttentionEdges& encoder_decoder,
+                       const NodeState& state, const at::Tensor& encoded_SM, const Norm& next, Pass& pass) const;
 
   /// Returns the result of the first sublayer's function, self-attention or SSRU, for its input [D, M].
-  at::Tensor mix(const SelfEdges& decoder_decoder, const at::Tensor& input_DM, Pass& pass) const;
+  at::Tensor mix(const AttentionEdges& decoder_decoder, const at::Tensor& input_DM, Pass& pass) const;
   /// Adds the result of the first sublayer's function, and computes cross-attention; `encoder_kv` has the keys and
   /// values of the encoder nodes. Returns the state before feed-forward, so that a caller can change feed-forward's
   /// input.
-  NodeState attend_encoder(const Relation& encoder_decoder, const at::Tensor& x_DM, const at::Tensor& mixed_DM,
+  NodeState attend_encoder(const AttentionEdges& encoder_decoder, const at::Tensor& x_DM, const at::Tensor& mixed_DM,
                            const Projections& encoder_kv, Pass& pass) const;
   NodeState finish_cross_attention(const at::Tensor& x_DM, const at::Tensor& cross_average_DHV, Pass& pass) const;
   NodeState apply_feed_forward(const NodeState& state, const Norm& next, Pass& pass) const;
 
   /// Computes the whole layer: [D, M] to [D, M].
-  at::Tensor operator()(const SelfEdges& decoder_decoder, const Relation& encoder_decoder, const at::Tensor& x_DM,
-                        const at::Tensor& encoded_SM, Pass& pass) const;
+  at::Tensor operator()(const AttentionEdges& decoder_decoder, const AttentionEdges& encoder_decoder,
+                        const at::Tensor& x_DM, const at::Tensor& encoded_SM, Pass& pass) const;
 
   template <typename Self, typename Visitor>
   static void list_parts(Self& self, Visitor&& part) {

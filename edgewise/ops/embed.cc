@@ -6,6 +6,7 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/ones.h>
 
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -22,9 +23,12 @@
 namespace edgewise {
 namespace {
 
-void check_row_numbers(std::string_view name, std::span<const std::int64_t> rows, const at::Tensor& table) {
+/// Skips rows that are `none`, if the table has any row.
+void check_row_numbers(std::string_view name, std::span<const std::int64_t> rows, const at::Tensor& table,
+                       std::optional<std::int64_t> none = std::nullopt) {
   const std::int64_t last = table.size(0) - 1;
   for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i] == none && last >= 0) continue;
     check(rows[i] >= 0 && rows[i] <= last, "embed: {} {} is {}, needs a number from 0 to {}", name, i, rows[i], last);
   }
 }
@@ -33,7 +37,7 @@ void check_arguments(const at::Tensor& weight_CM, std::span<const std::int64_t> 
                      std::span<const std::int64_t> positions, const EmbedOptions& options) {
   check_float_or_double("embed", "weight", weight_CM);
   check_dimensions("embed", "weight", weight_CM, 2, "words, features");
-  check_row_numbers("token", tokens, weight_CM);
+  check_row_numbers("token", tokens, weight_CM, kNoToken);
   check_dropout_rate("embed", "dropout", options.dropout);
   check_dropout_rate("embed", "word_dropout", options.word_dropout);
   const std::size_t needed = table_PM.defined() ? tokens.size() : 0;
@@ -152,9 +156,11 @@ at::Tensor embed(const at::Tensor& weight_CM, std::span<const std::int64_t> toke
 
 at::Tensor embed_plain(const at::Tensor& weight_CM, std::span<const std::int64_t> tokens, const at::Tensor& table_PM,
                        std::span<const std::int64_t> positions, const EmbedOptions& options) {
-  at::Tensor sum_TM = at::embedding(weight_CM, index_tensor(tokens, weight_CM.device())) * options.scale;
+  const at::Tensor tokens_T = index_tensor(tokens, weight_CM.device());
+  at::Tensor sum_TM = at::embedding(weight_CM, tokens_T.clamp_min(0)) * options.scale;
   const at::Tensor factor_T1 = at::ones({sum_TM.size(0), 1}, sum_TM.options());
   sum_TM = sum_TM * dropout(factor_T1, options.word_dropout, options.word_dropout_key);
+  sum_TM = sum_TM.masked_fill((tokens_T == kNoToken).unsqueeze(1), 0);
   if (table_PM.defined()) sum_TM = sum_TM + table_PM.index_select(0, index_tensor(positions, weight_CM.device()));
   return dropout(sum_TM, options.dropout, options.dropout_key);
 }

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "edgewise/kernels/loss/softmax_loss.h"
 #include "edgewise/ops/ponder_steps.h"
@@ -33,11 +34,14 @@ struct LossSums {
 
 /// The loss of one batch, which training differentiates, and its sums, which training reports.
 struct BatchLoss {
-  at::Tensor objective;  // scalar, summed over tokens, differentiable once: sums().loss plus the weighted ponder cost
-  LossSums counts;       // the sums, without loss and correct if `loss_and_correct` is defined
+  // Scalar, summed over tokens, differentiable once: sums().loss plus the weighted ponder cost. With exits
+  // (options/exit_options.h), the weighted mean of their losses and that of the last layer, which sums() has.
+  at::Tensor objective;
+  LossSums counts;                         // the sums, without loss and correct if `loss_and_correct` is defined
   at::Tensor loss_and_correct = {};        // fp64 [2], on the device that computes them
   PonderHistogram encoder_histogram = {};  // the nodes that `counts.encoder` counts
   PonderHistogram decoder_histogram = {};
+  std::vector<BatchLoss> exits = {};  // the losses at exits, in their order, whose objectives cannot be differentiated
 
   /// Returns all sums. Waits for the device that computes them.
   LossSums sums() const;
@@ -50,6 +54,18 @@ struct LossOptions {
 
   // The padding token, which gets no probability and whose rows have no loss. If negative, no token is ignored.
   std::int64_t ignored = -1;
+};
+
+/// The rule by which two passes over each token must agree, and the weight of their divergence. With a weight of 0
+/// there is one pass.
+struct Consistency {
+  kernels::ConsistencyKind kind = kernels::ConsistencyKind::kRDrop;
+  double weight = 0.0;
+
+  bool has_two_passes() const { return weight > 0; }
+
+  /// Returns whether every row of a state has a cross-entropy: with SimCut, the rows of the second pass have none.
+  bool counts_all_rows() const { return !has_two_passes() || kind == kernels::ConsistencyKind::kRDrop; }
 };
 
 /// Returns the sum over tokens of KL(target || model), a scalar. The target distribution gives the label probability

@@ -24,11 +24,11 @@
 namespace edgewise {
 namespace {
 
-/// The rows of one tile: `count` rows of the state from `begin`; with R-Drop also their pairs, `stride` rows below.
+/// The rows of one tile: `count` rows of the state from `begin`; with two passes also their pairs, `stride` rows below.
 struct TileRows {
   std::int64_t begin;
   std::int64_t count;
-  std::int64_t passes;  // 1, or 2 with R-Drop
+  std::int64_t passes;  // 1, or 2 with R-Drop and SimCut
   std::int64_t stride;
 
   std::int64_t num_rows() const { return passes * count; }
@@ -43,7 +43,7 @@ struct TileRows {
 /// Calls run(TileRows) for tiles of at most `max_rows` rows, which together have all rows of the state.
 template <class Run>
 void for_tiles(std::int64_t num_tokens, const LossRule& rule, std::int64_t max_rows, Run run) {
-  const std::int64_t passes = rule.rdrop_weight ? 2 : 1;
+  const std::int64_t passes = rule.consistency ? 2 : 1;
   const std::int64_t stride = num_tokens / passes;
   const std::int64_t max_count = max_rows / passes;
   for (std::int64_t begin = 0; begin < stride; begin += max_count) {
@@ -78,7 +78,7 @@ struct TileResults {
   float* logits;      // [R, C], overwritten
   T* gradient;        // [R, C], or null
   float* loss;        // [R]
-  float* divergence;  // [P], with R-Drop only
+  float* divergence;  // [P], with two passes only
   bool* is_correct;   // [R]
 };
 
@@ -88,18 +88,20 @@ void compute_losses(const LossTensors& tensors, const LossRule& rule, const Tile
                     Stream... stream) {
   const std::int64_t vocabulary_size = tensors.weight_CM.size(0);
   const std::int64_t* labels = data_or_null<std::int64_t>(tensors.labels_T) + tile.begin;
-  if (rule.rdrop_weight) {
-    kernels::rdrop_loss(kernels::RDropLoss<T>{.pairs = tile.count,
-                                              .columns = vocabulary_size,
-                                              .logits = to.logits,
-                                              .labels = labels,
-                                              .target = rule.target,
-                                              .divergence_weight = *rule.rdrop_weight,
-                                              .gradient = to.gradient,
-                                              .loss = to.loss,
-                                              .divergence = to.divergence,
-                                              .is_correct = to.is_correct},
-                        stream...);
+  if (rule.consistency) {
+    kernels::consistency_loss(
+        kernels::ConsistencyLoss<T>{.pairs = tile.count,
+                                    .columns = vocabulary_size,
+                                    .logits = to.logits,
+                                    .labels = labels,
+                                    .target = rule.target,
+                                    .kind = rule.consistency->kind,
+                                    .divergence_weight = static_cast<float>(rule.consistency->weight),
+                                    .gradient = to.gradient,
+                                    .loss = to.loss,
+                                    .divergence = to.divergence,
+                                    .is_correct = to.is_correct},
+        stream...);
   } else {
     kernels::softmax_loss(kernels::SoftmaxLoss<T>{.rows = tile.count,
                                                   .columns = vocabulary_size,
@@ -175,9 +177,9 @@ class TiledLoss {
     compute_losses<T>(tensors_, rule_, tile, {logits, gradient, loss.data(), divergence.data(), is_correct.data()});
     for (const float row_loss : std::span(loss).first(static_cast<std::size_t>(rows))) sums.loss += row_loss;
     sums.correct += std::count(is_correct.begin(), is_correct.begin() + rows, true);
-    if (!rule_.rdrop_weight) return gradient;
+    if (!rule_.consistency) return gradient;
     for (const float of_pair : std::span(divergence).first(static_cast<std::size_t>(tile.count))) {
-      sums.loss += static_cast<double>(*rule_.rdrop_weight) * of_pair;
+      sums.loss += rule_.consistency->weight * of_pair;
     }
     return gradient;
   }
@@ -243,7 +245,7 @@ template <typename T, typename State>
 LossSums run_tiles(const LossTensors& tensors, const at::Tensor& weight_CM, const LossRule& rule) {
   TiledLoss<T, State> tiles(tensors, weight_CM, rule);
   const std::int64_t num_tokens = tensors.state_TM.size(0);
-  LossSums sums{.tokens = num_tokens};
+  LossSums sums{.tokens = count_tokens(num_tokens, rule.consistency)};
   for_tiles(num_tokens, rule, kTileRows, [&](const TileRows& tile) { tiles.run(tile, sums); });
   if (num_tokens == 0 && tensors.grad_weight_CM.defined()) tensors.grad_weight_CM.zero_();
   return sums;
@@ -258,7 +260,7 @@ class TiledLossOnGpu {
         type_(tensors.state_TM.scalar_type()),
         weight_CM_(tensors.weight_CM.to(type_)),
         loss_T_(floats({num_tokens()})),
-        divergence_T_(floats({rule.rdrop_weight ? num_tokens() / 2 : 0})),
+        divergence_T_(floats({rule.consistency ? num_tokens() / 2 : 0})),
         is_correct_T_(at::empty({num_tokens()}, floats_.dtype(at::kBool))),
         logits_RC_(floats({max_tile_rows_, vocabulary_size()})) {
     // Gradients in fp32 overwrite the logits.
@@ -283,7 +285,7 @@ class TiledLossOnGpu {
   /// Returns the loss and the number of correct tokens of all tiles.
   at::Tensor sums() const {
     at::Tensor loss = loss_T_.sum(at::kDouble);
-    if (rule_.rdrop_weight) loss += divergence_T_.sum(at::kDouble) * *rule_.rdrop_weight;
+    if (rule_.consistency) loss += divergence_T_.sum(at::kDouble) * rule_.consistency->weight;
     return at::stack({loss, is_correct_T_.sum().to(at::kDouble)});
   }
 
@@ -304,7 +306,7 @@ class TiledLossOnGpu {
     return parts_PM.size() == 1 ? parts_PM[0] : at::cat(parts_PM);
   }
 
-  // Writes the results of the tile's rows one after the other, so with R-Drop not in the order of the state.
+  // Writes the results of the tile's rows one after the other, so with two passes not in the order of the state.
   template <typename T>
   void compute_loss(const TileRows& tile) {
     const std::int64_t first_row = tile.passes * tile.begin;
@@ -312,7 +314,7 @@ class TiledLossOnGpu {
         .logits = data_or_null<float>(logits_RC_),
         .gradient = data_or_null<T>(grad_logits_RC_),
         .loss = data_or_null<float>(loss_T_) + first_row,
-        .divergence = rule_.rdrop_weight ? data_or_null<float>(divergence_T_) + tile.begin : nullptr,
+        .divergence = rule_.consistency ? data_or_null<float>(divergence_T_) + tile.begin : nullptr,
         .is_correct = data_or_null<bool>(is_correct_T_) + first_row};
     call_kernel(logits_RC_, [&](device::Stream stream) { compute_losses(tensors_, rule_, tile, to, stream); });
   }
@@ -349,6 +351,10 @@ class TiledLossOnGpu {
 };
 
 }  // namespace
+
+std::int64_t count_tokens(std::int64_t num_rows, const std::optional<Consistency>& consistency) {
+  return consistency && consistency->kind == kernels::ConsistencyKind::kSimCut ? num_rows / 2 : num_rows;
+}
 
 LossSums run_loss_tiles(const LossTensors& tensors, const LossRule& rule) {
   const at::Tensor& weight_CM = tensors.weight_CM;

@@ -21,10 +21,13 @@ struct LossTensors {
 
 struct LossRule {
   kernels::SmoothedTarget target;
-  // The weight of R-Drop (kernels::RDropLoss). If set, rows i and T / 2 + i are a pair, and the loss includes the
-  // weighted divergence of each pair.
-  std::optional<float> rdrop_weight = std::nullopt;
+  // With two passes (kernels::ConsistencyLoss), rows i and T / 2 + i are a pair, and the loss includes the weighted
+  // divergence of each pair.
+  std::optional<Consistency> consistency = std::nullopt;
 };
+
+/// Returns how many of the `num_rows` rows of a state have a cross-entropy: all, or the first half with SimCut.
+std::int64_t count_tokens(std::int64_t num_rows, const std::optional<Consistency>& consistency);
 
 /// Returns the loss and its counts, and writes the gradients that are defined.
 LossSums run_loss_tiles(const LossTensors& tensors, const LossRule& rule);

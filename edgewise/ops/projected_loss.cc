@@ -57,7 +57,7 @@ class ProjectedLoss : public Operation {
     saved = {tensors.grad_state_TM, tensors.grad_weight_CM, tensors.grad_bias_C};
     BatchLoss& result = *problem_.result;
     if (backend_of(inputs[0]) == Backend::kGpu) {
-      result.counts.tokens = inputs[0].size(0);
+      result.counts.tokens = count_tokens(inputs[0].size(0), problem_.rule.consistency);
       result.loss_and_correct = run_loss_tiles_on_gpu(tensors, problem_.rule);
       const at::Tensor loss = result.loss_and_correct[0];
       const at::Tensor objective = loss.to(at::kFloat);
@@ -103,14 +103,15 @@ void check_arguments(const char* function, const at::Tensor& state_TM, const at:
   check_labels(function, labels_T, "logits", state_TM.size(0), weight_CM.size(0), options);
 }
 
-void check_rdrop_labels(double weight, const at::Tensor& labels_T) {
-  check(weight >= 0, "projected_rdrop_loss: weight is {}, needs 0 or more", weight);
-  check(labels_T.size(0) % 2 == 0, "projected_rdrop_loss: labels are {}, needs an even number: two passes' tokens",
-        labels_T.size(0));
+void check_repeated_labels(double weight, const at::Tensor& labels_T) {
+  check(weight >= 0, "projected_consistency_loss: weight is {}, needs 0 or more", weight);
+  check(labels_T.size(0) % 2 == 0,
+        "projected_consistency_loss: labels are {}, needs an even number: two passes' tokens", labels_T.size(0));
   if (!labels_T.is_cpu()) return;  // reading from a device would wait for it
   const std::vector<at::Tensor> halves = labels_T.chunk(2);
   check(halves.size() < 2 || halves[0].equal(halves[1]),
-        "projected_rdrop_loss: labels of the second half differ from those of the first, needs the same tokens twice");
+        "projected_consistency_loss: labels of the second half differ from those of the first, needs the same tokens "
+        "twice");
 }
 
 at::Tensor logits(const at::Tensor& state_TM, const at::Tensor& weight_CM, const at::Tensor& bias_C) {
@@ -144,15 +145,16 @@ BatchLoss projected_loss(const at::Tensor& state_TM, const at::Tensor& weight_CM
   return run(state_TM, weight_CM, bias_C, labels_T, {.target = target_of(options, weight_CM.size(0))});
 }
 
-BatchLoss projected_rdrop_loss(const at::Tensor& state_TM, const at::Tensor& weight_CM, const at::Tensor& bias_C,
-                               const at::Tensor& labels_T, double weight, const LossOptions& options) {
-  check_arguments("projected_rdrop_loss", state_TM, weight_CM, bias_C, labels_T, options);
-  check_rdrop_labels(weight, labels_T);
+BatchLoss projected_consistency_loss(const at::Tensor& state_TM, const at::Tensor& weight_CM, const at::Tensor& bias_C,
+                                     const at::Tensor& labels_T, const Consistency& consistency,
+                                     const LossOptions& options) {
+  check_arguments("projected_consistency_loss", state_TM, weight_CM, bias_C, labels_T, options);
+  check_repeated_labels(consistency.weight, labels_T);
   if (state_TM.scalar_type() == at::kDouble || backend_of(state_TM) == Backend::kDefinition) {
-    return projected_rdrop_loss_plain(state_TM, weight_CM, bias_C, labels_T, weight, options);
+    return projected_consistency_loss_plain(state_TM, weight_CM, bias_C, labels_T, consistency, options);
   }
   return run(state_TM, weight_CM, bias_C, labels_T,
-             {.target = target_of(options, weight_CM.size(0)), .rdrop_weight = static_cast<float>(weight)});
+             {.target = target_of(options, weight_CM.size(0)), .consistency = consistency});
 }
 
 BatchLoss projected_loss_plain(const at::Tensor& state_TM, const at::Tensor& weight_CM, const at::Tensor& bias_C,
@@ -162,19 +164,26 @@ BatchLoss projected_loss_plain(const at::Tensor& state_TM, const at::Tensor& wei
   return batch_loss(smoothed_loss_in_aten(logits_TC, labels_T, options), logits_TC, labels_T, options);
 }
 
-BatchLoss projected_rdrop_loss_plain(const at::Tensor& state_TM, const at::Tensor& weight_CM, const at::Tensor& bias_C,
-                                     const at::Tensor& labels, double weight, const LossOptions& options) {
+BatchLoss projected_consistency_loss_plain(const at::Tensor& state_TM, const at::Tensor& weight_CM,
+                                           const at::Tensor& bias_C, const at::Tensor& labels,
+                                           const Consistency& consistency, const LossOptions& options) {
   const at::Tensor labels_T = copy_to_device(labels, state_TM.device());
   const at::Tensor logits_TC = logits(state_TM, weight_CM, bias_C);
   const at::Tensor log_probability_TC = at::log_softmax(logits_TC, 1);
   const std::int64_t num_pairs = labels_T.size(0) / 2;
+  const std::int64_t num_counted = count_tokens(labels_T.size(0), consistency);
   const at::Tensor log_p_PC = log_probability_TC.narrow(0, 0, num_pairs);
   const at::Tensor log_q_PC = log_probability_TC.narrow(0, num_pairs, num_pairs);
-  const at::Tensor divergence_P = (divergence(log_p_PC, log_q_PC) + divergence(log_q_PC, log_p_PC)) / 2;
+  at::Tensor divergence_P = divergence(log_p_PC, log_q_PC);
+  if (consistency.kind == kernels::ConsistencyKind::kRDrop) {
+    divergence_P = (divergence_P + divergence(log_q_PC, log_p_PC)) / 2;
+  }
   const at::Tensor is_ignored_P = labels_T.narrow(0, 0, num_pairs) == options.ignored;
-  return batch_loss(
-      smoothed_loss_in_aten(logits_TC, labels_T, options) + weight * divergence_P.masked_fill(is_ignored_P, 0).sum(),
-      logits_TC, labels_T, options);
+  const at::Tensor counted_logits = logits_TC.narrow(0, 0, num_counted);
+  const at::Tensor counted_labels = labels_T.narrow(0, 0, num_counted);
+  return batch_loss(smoothed_loss_in_aten(counted_logits, counted_labels, options) +
+                        consistency.weight * divergence_P.masked_fill(is_ignored_P, 0).sum(),
+                    counted_logits, counted_labels, options);
 }
 
 }  // namespace edgewise

@@ -19,18 +19,21 @@ namespace edgewise {
 BatchLoss projected_loss(const at::Tensor& state_TM, const at::Tensor& weight_CM, const at::Tensor& bias_C,
                          const at::Tensor& labels_T, const LossOptions& options = {});
 
-/// Computes the loss of R-Drop (Liang et al. 2021): the model computes each token twice, with different dropout masks,
-/// and the loss makes the two distributions similar. Rows i and T / 2 + i of the state belong to the same token, so
-/// that the second half of the labels repeats the first. The loss is that of projected_loss plus `weight` times the sum
-/// over pairs of (KL(p || q) + KL(q || p)) / 2, where p and q are the probabilities of the two rows; pairs with an
-/// ignored label add nothing. Types, memory and errors are as in projected_loss.
-BatchLoss projected_rdrop_loss(const at::Tensor& state_TM, const at::Tensor& weight_CM, const at::Tensor& bias_C,
-                               const at::Tensor& labels_T, double weight, const LossOptions& options = {});
+/// Computes the loss of R-Drop or SimCut (kernels::ConsistencyKind): the model computes each token twice, with
+/// different dropout masks or embeddings, and the loss makes the two distributions similar. Rows i and T / 2 + i of the
+/// state belong to the same token, so that the second half of the labels repeats the first. The loss is that of
+/// projected_loss, of all rows with R-Drop and of the first T / 2 rows with SimCut, which alone are counted then, plus
+/// the weight times the sum of the pairs' divergences; pairs with an ignored label add nothing. Types, memory and
+/// errors are as in projected_loss.
+BatchLoss projected_consistency_loss(const at::Tensor& state_TM, const at::Tensor& weight_CM, const at::Tensor& bias_C,
+                                     const at::Tensor& labels_T, const Consistency& consistency,
+                                     const LossOptions& options = {});
 
 /// Define the two functions above in plain ATen, from all logits.
 BatchLoss projected_loss_plain(const at::Tensor& state_TM, const at::Tensor& weight_CM, const at::Tensor& bias_C,
                                const at::Tensor& labels_T, const LossOptions& options = {});
-BatchLoss projected_rdrop_loss_plain(const at::Tensor& state_TM, const at::Tensor& weight_CM, const at::Tensor& bias_C,
-                                     const at::Tensor& labels_T, double weight, const LossOptions& options = {});
+BatchLoss projected_consistency_loss_plain(const at::Tensor& state_TM, const at::Tensor& weight_CM,
+                                           const at::Tensor& bias_C, const at::Tensor& labels_T,
+                                           const Consistency& consistency, const LossOptions& options = {});
 
 }  // namespace edgewise

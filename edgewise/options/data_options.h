@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -13,9 +14,11 @@
 namespace edgewise {
 
 /// Sources of sentence pairs: files, or a generator of letters (data/corpus.h).
-enum class DataTask { kText, kCopy, kReverse, kSort };
+enum class DataTask { kText, kCopy, kReverse, kSort, kAddition };
 
-inline constexpr auto enum_names(DataTask) { return names_in_order<DataTask>("text", "copy", "reverse", "sort"); }
+inline constexpr auto enum_names(DataTask) {
+  return names_in_order<DataTask>("text", "copy", "reverse", "sort", "addition");
+}
 
 /// Treatment of training pairs with a sentence of more tokens than `max_length`.
 enum class LongSentences { kSkip, kTruncate };
@@ -50,6 +53,7 @@ struct DataOptions {
   // `train` has as many corpora as there are weights: all of them one TSV, or all of them two files.
   std::vector<std::string> train;
   std::vector<double> weights;
+  std::vector<std::string> alignments;
   std::vector<std::string> valid;
   double valid_share = 0.0;
   std::vector<std::string> test;
@@ -79,7 +83,7 @@ struct DataOptions {
   static void list_fields(auto& self, auto&& field) {
     field("task", self.task,
           "text: sentence pairs from files; copy, reverse, sort: random letters, and an output that copies, reverses "
-          "or sorts them");
+          "or sorts them; addition: columns of digits of two random numbers, and the digits of their sum");
     field(
         "train", self.train,
         "text: training pairs: one TSV file, or two files with a sentence on each line; language_model: files of text, "
@@ -87,6 +91,9 @@ struct DataOptions {
     field("weights", self.weights,
           "text: how often an epoch visits each corpus of train, if train lists the files of several corpora",
           at_least(0.001).at_most(1000));
+    field("alignments", self.alignments,
+          "text: links between the words of the training pairs, 0-0 1-2 on the line of a pair, as fast_align and "
+          "eflomal write them; one file for each corpus of train");
     field("valid", self.valid, "text: validation pairs, or files of text, which decide the best model");
     field("valid_share", self.valid_share,
           "language_model: share of the file of train, at its end, that validates instead of files of valid; 0: none",
@@ -123,8 +130,8 @@ struct DataOptions {
     field("valid_size", self.valid_size, "letters: number of validation pairs", at_least(0).at_most(1e5));
     field("test_size", self.test_size, "letters: number of test pairs", at_least(0).at_most(1e5));
     field("symbols", self.symbols, "letters: number of different letters", at_least(1).at_most(26));
-    field("length_mean", self.length_mean, "letters: mean of the normal distribution of sentence lengths",
-          above(0).at_most(1e4));
+    field("length_mean", self.length_mean,
+          "letters: mean of the normal distribution of sentence lengths, in letters or columns", above(0).at_most(1e4));
     field("length_deviation", self.length_deviation, "letters: standard deviation of the sentence lengths",
           at_least(0).at_most(1e4));
     field("seed", self.seed, "letters: seed of the random numbers");
@@ -132,7 +139,7 @@ struct DataOptions {
 };
 
 /// Throws Error, beginning with `caller`, unless `train` names the files of as many corpora as there are weights, or of
-/// one corpus without weights.
+/// one corpus without weights, and `alignments` as many files, or none.
 inline void check_files(const DataOptions& options, std::string_view caller) {
   const std::size_t files = options.train.size();
   const std::size_t corpora = options.weights.size();
@@ -144,6 +151,10 @@ inline void check_files(const DataOptions& options, std::string_view caller) {
   check(corpora == 0 || files == corpora || files == 2 * corpora,
         "{}: data.train names {} files, but data.weights has {} numbers, needs one TSV file for each, or two files",
         caller, files, corpora);
+  const std::size_t links = options.alignments.size();
+  check(links == 0 || links == std::max<std::size_t>(corpora, 1),
+        "{}: data.alignments names {} files, needs {}, one for each corpus of data.train", caller, links,
+        std::max<std::size_t>(corpora, 1));
 }
 
 /// Positions of the tokens of a training pair; data/random_positions.h gives the reason to draw them at random.

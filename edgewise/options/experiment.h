@@ -110,8 +110,8 @@ void check_options(const Experiment& experiment, std::string_view caller);
 void check_data_options(const Experiment& experiment, std::string_view caller);
 
 /// Throws Error, beginning with `caller`, for the first option that a resumed run may not change, and that differs from
-/// the run's last config, `before`: options of [vocabulary] and [model] except dropout and ponder_weight, which act in
-/// training alone. `config` is the path of the last config.
+/// the run's last config, `before`: train.part, and options of [vocabulary] and [model] except those that act in
+/// training alone or in translating alone, such as dropout. `config` is the path of the last config.
 void check_resumed(const Experiment& experiment, const Experiment& before, std::string_view config,
                    std::string_view caller);
 

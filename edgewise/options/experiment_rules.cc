@@ -51,17 +51,19 @@ bool has_dropout(const Experiment& e) {
 constexpr std::string_view kNeedsPairs = "model.kind=transformer or universal, which learn from sentence pairs";
 
 constexpr auto kDataRules = std::to_array<OptionRule<Experiment>>({
-    {"data.weights data.limit data.same_sides data.max_length data.too_long data.min_length data.max_ratio "
-     "data.end_input data.augment data.input_language data.output_language vocabulary.input_case "
-     "vocabulary.output_case "
-     "vocabulary.input_sampling",
+    {"data.weights data.alignments data.limit data.same_sides data.max_length data.too_long data.min_length "
+     "data.max_ratio data.end_input data.augment data.input_language data.output_language vocabulary.input_case "
+     "vocabulary.output_case vocabulary.input_sampling",
      has_encoder, kNeedsPairs},
     {"data.valid_share data.document_separator", is_language_model, "model.kind=language_model"},
     {"data.valid_share", [](const Experiment& e) { return e.data.valid.empty(); }, "no file in data.valid"},
-    {"data.train data.weights data.valid data.test data.limit data.bad_utf8 data.same_sides data.augment", is_text,
-     "data.task=text"},
-    {"data.train_size data.valid_size data.test_size data.symbols data.length_mean data.length_deviation data.seed",
-     has_letters, "data.task=copy, reverse or sort"},
+    {"data.train data.weights data.alignments data.valid data.test data.limit data.bad_utf8 data.same_sides "
+     "data.augment",
+     is_text, "data.task=text"},
+    {"data.train_size data.valid_size data.test_size data.length_mean data.length_deviation data.seed", has_letters,
+     "data.task=copy, reverse, sort or addition"},
+    {"data.symbols", [](const Experiment& e) { return has_letters(e) && e.data.task != DataTask::kAddition; },
+     "data.task=copy, reverse or sort"},
     {"data.input_language data.output_language", is_mapped, "vocabulary.kind=mapped"},
     {"data.too_long", [](const Experiment& e) { return e.data.max_length > 0; }, "data.max_length above 0"},
     {"vocabulary.min_count", has_counted_tokens, "vocabulary.kind=words or characters"},
@@ -74,11 +76,14 @@ constexpr auto kDataRules = std::to_array<OptionRule<Experiment>>({
     {"vocabulary.input_sampling vocabulary.output_sampling", may_have_pieces, "vocabulary.kind=sentencepiece"},
     {"vocabulary.sampling_best", has_sampling, "vocabulary.input_sampling or vocabulary.output_sampling above 0"},
     {"vocabulary.sampling_best", may_have_unigrams, "vocabulary.model=unigram"},
+    {"data.alignments", [](const Experiment& e) { return e.train.guided_alignment > 0; },
+     "train.guided_alignment above 0, which learns them"},
 });
 
 constexpr auto kTrainingRules = std::to_array<OptionRule<Experiment>>({
     {"batch.length", is_language_model, "model.kind=language_model"},
     {"search show.input", has_encoder, kNeedsPairs},
+    {"search.attention_layer", [](const Experiment& e) { return !is_universal(e); }, "model.kind=transformer"},
     {"batch.positions_below", [](const Experiment& e) { return e.batch.positions != TrainingPositions::kCounted; },
      "batch.positions=shifted or spread"},
     {"model.norm_bias", is_not_rms_norm, "model.norm other than rms_norm, which has no bias"},
@@ -91,14 +96,26 @@ constexpr auto kTrainingRules = std::to_array<OptionRule<Experiment>>({
      "model.rotary.scaling=llama3"},
     {"model.t5_buckets model.t5_distance", [](const Experiment& e) { return e.model.positions == PositionKind::kT5; },
      "model.positions=t5"},
+    {"model.cross_distance", [](const Experiment& e) { return e.model.positions == PositionKind::kT5; },
+     "model.positions=t5"},
+    {"model.cross_distance", has_encoder, "model.kind=transformer"},
     {"batch.positions",
      [](const Experiment& e) {
        return has_position_vectors(e.model.positions) || e.model.positions == PositionKind::kRotary;
      },
      "model.positions other than none, alibi and t5, for which only edges count"},
     {"model.max_positions", has_learned_positions, "model.positions=learned"},
+    {"model.mirror_positions", [](const Experiment& e) { return e.data.end_input; },
+     "data.end_input=true, which stays at the end of a mirrored input"},
     {"model.relation", [](const Experiment& e) { return !e.model.has_ssru(); }, "model.decoder_mixer=attention"},
+    {"model.exits", [](const Experiment& e) { return e.model.exits.are_on(); }, "model.exits.layers"},
+    {"model.exits.fall", [](const Experiment& e) { return e.model.exits.can_halt(); }, "model.exits.threshold below 1"},
     {"model.universal", is_universal, "model.kind=universal"},
+    {"model.share_layers", [](const Experiment& e) { return !is_universal(e); },
+     "model.kind=transformer or language_model; universal has one layer on each side anyway"},
+    {"model.share_layers",
+     [](const Experiment& e) { return std::max(e.model.num_encoder_layers(), e.model.decoder_layers) > 1; },
+     "more than one layer on a side"},
     {"model.encoder_layers model.encoder_relation", has_encoder,
      "model.kind=transformer or universal; a language model has decoder_layers"},
     {"model.universal.epsilon model.universal.halting_bias model.universal.ponder_weight model.universal.halted_keys",
@@ -109,6 +126,25 @@ constexpr auto kTrainingRules = std::to_array<OptionRule<Experiment>>({
     {"train.factor", is_noam, "train.schedule=noam; other schedules have train.learning_rate"},
     {"train.plateau_factor train.plateau_patience", is_plateau, "train.schedule=plateau"},
     {"train.rdrop", has_dropout, "a rate of model.dropout above 0, without which both passes are equal"},
+    {"train.simcut", [](const Experiment& e) { return e.train.rdrop == 0; },
+     "train.rdrop=0, because SimCut replaces it"},
+    {"train.guided_alignment", [](const Experiment& e) { return !e.data.alignments.empty(); },
+     "data.alignments, the links that it learns"},
+    {"train.guided_alignment", [](const Experiment& e) { return e.model.kind == ModelKind::kTransformer; },
+     "model.kind=transformer"},
+    {"train.guided_alignment", [](const Experiment& e) { return !e.model.cross_distance; },
+     "model.cross_distance=false"},
+    {"train.guided_layer train.guided_head", [](const Experiment& e) { return e.train.guided_alignment > 0; },
+     "train.guided_alignment above 0"},
+    {"train.cut", [](const Experiment& e) { return e.train.simcut > 0; }, "train.simcut above 0"},
+    {"train.part", [](const Experiment& e) { return e.model.exits.are_on(); }, "model.exits.layers"},
+    {"train.part", [](const Experiment& e) { return !e.model.has_ssru(); },
+     "model.decoder_mixer=attention, with which tokens can halt"},
+    {"train.quantise", [](const Experiment& e) { return e.train.precision == Precision::kFp32; },
+     "train.precision=fp32, because bf16 would round the rounded numbers again"},
+    {"train.rdrop train.simcut train.guided_alignment train.quantise train.weight_decay train.average",
+     [](const Experiment& e) { return e.train.part == TrainedPart::kModel; },
+     "train.part=model, because no other parameters may change"},
     {"train.validate_every train.best_by train.patience train.keep_best train.average", has_validation,
      kNeedsValidation},
     {"train.exchange", [](const Experiment& e) { return e.train.virtual_ranks > 1; }, "train.virtual_ranks above 1"},
@@ -138,6 +174,15 @@ void check_augment(const AugmentOptions& augment, std::string_view caller) {
   check(augment.upper_case + augment.title_case <= 1,
         "{}: data.augment.title_case is {}, needs at most 1 - data.augment.upper_case, which is {}", caller,
         augment.title_case, 1 - augment.upper_case);
+}
+
+void check_guided_heads(const Experiment& e, std::string_view caller) {
+  check(e.train.guided_layer < e.model.decoder_layers,
+        "{}: train.guided_layer is {}, needs one below model.decoder_layers, which is {}; or -1 for the last", caller,
+        e.train.guided_layer, e.model.decoder_layers);
+  check(e.train.guided_head < e.model.heads,
+        "{}: train.guided_head is {}, needs one below model.heads, which is {}; or -1 for the mean", caller,
+        e.train.guided_head, e.model.heads);
 }
 
 void check_vocabulary_size(const VocabularySection& vocabulary, std::string_view caller) {
@@ -213,7 +258,7 @@ void check_validation(const Experiment& e, std::string_view caller) {
   check(best_by != BestMetric::kBleu || is_text(e), "{}: train.best_by is bleu, needs data.task=text", caller);
   check(best_by != BestMetric::kBleu || has_encoder(e), "{}: train.best_by is bleu, needs {}", caller, kNeedsPairs);
   check(best_by != BestMetric::kSequences || has_letters(e),
-        "{}: train.best_by is sequences, needs data.task=copy, reverse or sort", caller);
+        "{}: train.best_by is sequences, needs data.task=copy, reverse, sort or addition", caller);
   check(e.recorded_pair.input.empty() || !e.recorded_pair.output.empty(),
         "{}: show.output is empty, needs the output that belongs to show.input", caller);
 }
@@ -223,21 +268,30 @@ void check_search(const Experiment& e, std::string_view caller) {
   check(search.kind != SearchKind::kScoring, "{}: search.kind is scoring, needs beam or sampling", caller);
   check(search.kind != SearchKind::kBeam || search.n_best <= search.beam,
         "{}: search.n_best is {}, needs at most search.beam, which is {}", caller, search.n_best, search.beam);
+  const auto check_number = [&](std::string_view name, std::int64_t number, std::int64_t count) {
+    check(number < count, "{}: search.attention_{} is {}, needs at most {}, counted from 0", caller, name, number,
+          count - 1);
+  };
+  if (has_encoder(e)) check_number("layer", search.recorded_heads.layer, e.model.decoder_layers);
+  if (has_encoder(e)) check_number("head", search.recorded_heads.head, e.model.heads);
   check_effects(search, SearchOptions(), caller);
 }
 
-/// Returns whether an option decides the vocabulary or what the model computes.
-bool stays_when_resumed(std::string_view path) {
-  const bool acts_in_training_alone =
-      detail::is_named(path, "model.dropout") || path == "model.universal.ponder_weight";
-  return (path.starts_with("vocabulary.") || path.starts_with("model.")) && !acts_in_training_alone;
+/// Returns whether an option decides the vocabulary or what the model computes in training and in translating.
+bool decides_model(std::string_view path) {
+  const bool acts_in_one_alone = detail::is_named(path, "model.dropout") || path == "model.universal.ponder_weight" ||
+                                 (path.starts_with("model.exits.") && path != "model.exits.layers");
+  return (path.starts_with("vocabulary.") || path.starts_with("model.")) && !acts_in_one_alone;
 }
 
-/// Does the same for a run that starts from a model. A resumed run may not change the sampling of segmentations,
-/// because its training pairs stay.
+/// Returns whether a resumed run may not change an option. The optimiser has momentum for the part that it trained.
+bool stays_when_resumed(std::string_view path) { return decides_model(path) || path == "train.part"; }
+
+/// Does the same for a run that starts from a model, whose optimiser is new. A resumed run may not change the sampling
+/// of segmentations, because its training pairs stay.
 bool stays_after_start(std::string_view path) {
   const bool is_sampling = path.starts_with("vocabulary.") && path.find("sampling") != std::string_view::npos;
-  return stays_when_resumed(path) && !is_sampling;
+  return decides_model(path) && !is_sampling;
 }
 
 /// An option with other values in two experiments.
@@ -276,8 +330,8 @@ void check_resumed(const Experiment& experiment, const Experiment& before, std::
   const std::optional<ChangedOption> option = find_change(experiment, before, stays_when_resumed);
   if (!option) return;
   fail(
-      "{}: {} is {}, needs {} as in {}, because a resumed run keeps its vocabulary and its model; set {}={}, or begin "
-      "another run",
+      "{}: {} is {}, needs {} as in {}, because a resumed run keeps its vocabulary, its model and the part that it "
+      "trains; set {}={}, or begin another run",
       caller, option->name, option->value, option->value_before, config, option->name, option->value_before);
 }
 
@@ -295,6 +349,7 @@ void check_options(const Experiment& experiment, std::string_view caller) {
   check_vocabularies(experiment, caller);
   check_layer_options(experiment.model, caller, "model.");
   check_learned_positions(experiment, caller);
+  check_guided_heads(experiment, caller);
   check_batch_and_update(experiment, caller);
   check_validation(experiment, caller);
   check_search(experiment, caller);

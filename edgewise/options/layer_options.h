@@ -20,6 +20,12 @@ enum class RuntimePrecision { kFp32, kBf16, kInt8 };
 
 inline constexpr auto enum_names(RuntimePrecision) { return names_in_order<RuntimePrecision>("fp32", "bf16", "int8"); }
 
+/// Number format to which training rounds the factors of matrix products, with gradients as if they were not rounded,
+/// so that a model learns what translating in this format computes.
+enum class ProductRounding { kNone, kInt8 };
+
+inline constexpr auto enum_names(ProductRounding) { return names_in_order<ProductRounding>("none", "int8"); }
+
 /// Place of a sublayer's norm; nn/sublayer.h has the formulas.
 enum class NormPlacement { kPre, kPost };
 
@@ -158,6 +164,7 @@ struct LayerOptions {
   bool attention_bias = true;
   ScoreKind score = ScoreKind::kDot;
   std::optional<double> clamp;
+  bool log_scale = false;
   Activation activation = Activation::kRelu;
   bool feed_forward_gate = false;
   bool feed_forward_bias = true;
@@ -199,6 +206,10 @@ struct LayerOptions {
     field("clamp", self.clamp,
           "largest absolute value of attention scores, as in the graph tutorial; by default no limit",
           at_least(0.001).at_most(1e6));
+    field(
+        "log_scale", self.log_scale,
+        "multiply attention scores by the logarithm of the number of tokens that a token attends to, so that attention "
+        "stays sharp in sequences longer than those of training");
     field("activation", self.activation,
           "activation function between the two linear layers of feed-forward layers: relu, gelu (exact), silu or "
           "gelu_tanh (GELU by tanh)");

@@ -36,6 +36,14 @@ enum class GradientExchange { kFp32, kBf16 };
 
 inline constexpr auto enum_names(GradientExchange) { return names_in_order<GradientExchange>("fp32", "bf16"); }
 
+/// The parameters that training changes.
+enum class TrainedPart {
+  kModel,    // all
+  kHalting,  // the halting units of exits (options/exit_options.h)
+};
+
+inline constexpr auto enum_names(TrainedPart) { return names_in_order<TrainedPart>("model", "halting"); }
+
 /// Options of training. A step is one update of the parameters.
 struct TrainOptions {
   std::int64_t steps = 0;
@@ -59,7 +67,14 @@ struct TrainOptions {
   double clip_norm = 0.0;
   double smoothing = 0.1;
   double rdrop = 0.0;
+  double simcut = 0.0;
+  double cut = 0.05;
+  double guided_alignment = 0.0;
+  std::int64_t guided_layer = -1;
+  std::int64_t guided_head = 0;
+  TrainedPart part = TrainedPart::kModel;
   Precision precision = Precision::kFp32;
+  ProductRounding quantise = ProductRounding::kNone;
   std::string device = "cpu";  // device/choose_gpu.h
 
   std::int64_t log_every = 50;
@@ -73,6 +88,9 @@ struct TrainOptions {
   double spike = 6.0;
   SpikeReaction on_spike = SpikeReaction::kLog;
   std::uint64_t seed = 1;
+
+  /// Returns whether the model computes each batch twice, so that the loss can compare both passes.
+  bool has_two_passes() const { return rdrop > 0 || simcut > 0; }
 
   static void list_fields(auto& self, auto&& field) {
     field("steps", self.steps, "number of updates after which training ends; 0: no limit", at_least(0).at_most(1e12));
@@ -124,8 +142,33 @@ struct TrainOptions {
         "rdrop", self.rdrop,
         "R-Drop: weight of the divergence between two passes over each batch with different dropout; 0: a single pass",
         at_least(0).at_most(1000));
+    field(
+        "simcut", self.simcut,
+        "SimCut: weight of the divergence between a pass over each batch, which alone has the loss of the labels, and "
+        "a pass that lacks some embeddings; 0: a single pass",
+        at_least(0).at_most(1000));
+    field(
+        "cut", self.cut,
+        "SimCut: share of tokens, on both sides, whose whole embedding the second pass sets to zero; position vectors "
+        "stay",
+        at_least(0).below(1));
+    field("guided_alignment", self.guided_alignment,
+          "guided alignment: weight of the cross-entropy between data.alignments and the weights of a cross-attention, "
+          "which the loss of the metrics leaves out; 0: none",
+          at_least(0).at_most(1000));
+    field("guided_layer", self.guided_layer,
+          "guided alignment: number of the decoder layer, from 0; -1: the last layer", at_least(-1).at_most(1e6));
+    field("guided_head", self.guided_head, "guided alignment: number of the head, from 0; -1: the mean of all heads",
+          at_least(-1).at_most(1e6));
+    field("part", self.part,
+          "parameters that training changes: model (all), or halting (the halting units of exits alone, which learn "
+          "whether the likeliest token of an exit is that of the last layer)");
     field("precision", self.precision,
           "number format of linear layers and attention in training: fp32 or bf16; validation uses fp32");
+    field(
+        "quantise", self.quantise,
+        "quantisation-aware training: int8 rounds embeddings, weights and the inputs of products to 8 bits in training "
+        "and validation, as translating in int8 does, with gradients as if nothing were rounded; none: no rounding");
     field("device", self.device,
           "where training computes: cpu; cuda, the GPU with the number of the process on its machine; cuda:N, the GPU "
           "number N; or auto, a GPU if one can be used");

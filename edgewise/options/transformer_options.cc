@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/options/transformer_options.h"
 
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <functional>
 #include <limits>
 
 #include "edgewise/base/error.h"
@@ -57,6 +61,27 @@ void check_relative_positions(const TransformerOptions& options, std::string_vie
         options.t5_buckets);
 }
 
+void check_cross_distance(const TransformerOptions& options, std::string_view caller, std::string_view prefix) {
+  if (!options.cross_distance) return;
+  check(has_encoder(options.kind), "{}: {}cross_distance is true, needs {}kind=transformer", caller, prefix, prefix);
+  check(options.positions == PositionKind::kT5, "{}: {}cross_distance is true, needs {}positions=t5", caller, prefix,
+        prefix);
+}
+
+void check_mirrored_positions(const TransformerOptions& options, std::string_view caller, std::string_view prefix) {
+  if (!options.mirror_positions) return;
+  check(has_encoder(options.kind), "{}: {}mirror_positions is true, needs {}kind=transformer or universal", caller,
+        prefix, prefix);
+  check(has_formula(options.positions) || options.cross_distance,
+        "{}: {}mirror_positions is true, needs {}positions with a formula, or {}cross_distance=true", caller, prefix,
+        prefix, prefix);
+  if (!options.has_mirrored_vectors()) return;
+  const std::int64_t smallest = 2 * smallest_position_size(options.positions);
+  check(options.size % 2 == 0 && options.size >= smallest,
+        "{}: {}size is {}, needs an even number of at least {} with {}mirror_positions", caller, prefix, options.size,
+        smallest, prefix);
+}
+
 /// Checks the patterns of the encoder or the decoder. `option` is the full name of the side's relation.
 void check_patterns(const TransformerOptions& options, const RelationPatterns& patterns, const std::string& option) {
   const bool is_decoder = patterns.direction() == Direction::kCausal;
@@ -78,6 +103,20 @@ void check_decoder_mixer(const TransformerOptions& options, std::string_view cal
   check(parse_patterns(options.relation, Direction::kCausal, "relation").is_default(),
         "{}: {}relation has patterns, needs causal with {}decoder_mixer=ssru, which reads only the token before",
         caller, prefix, prefix);
+}
+
+void check_exits(const TransformerOptions& options, std::string_view caller, std::string_view prefix) {
+  const std::vector<std::int64_t>& layers = options.exits.layers;
+  if (layers.empty()) return;
+  check(options.kind == ModelKind::kTransformer, "{}: {}exits.layers is {}, needs {}kind=transformer", caller, prefix,
+        layers, prefix);
+  const bool ascend = std::ranges::adjacent_find(layers, std::greater_equal()) == layers.end();
+  check(ascend && layers.front() >= 1 && layers.back() < options.decoder_layers,
+        "{}: {}exits.layers is {}, needs ascending numbers from 1 to below {}decoder_layers, which is {}", caller,
+        prefix, layers, prefix, options.decoder_layers);
+  check(!options.exits.can_halt() || !options.has_ssru(),
+        "{}: {}exits.threshold is {}, needs 1 with {}decoder_mixer=ssru", caller, prefix, options.exits.threshold,
+        prefix);
 }
 
 void check_vocabularies(const TransformerOptions& options, std::string_view caller) {
@@ -120,13 +159,18 @@ void check_layer_options(const TransformerOptions& options, std::string_view cal
         prefix, options.heads);
   check(options.num_key_value_heads() == options.heads || options.score == ScoreKind::kDot,
         "{}: {}key_value_heads is {}, needs {}score=dot", caller, prefix, key_value_heads, prefix);
+  check(!options.log_scale || options.score == ScoreKind::kDot, "{}: {}log_scale is true, needs {}score=dot", caller,
+        prefix, prefix);
   check(options.size > 1 || options.norm != NormKind::kStdNorm,
         "{}: {}norm is std_norm, needs a {}size above 1, because std_norm divides by size - 1", caller, prefix, prefix);
   check(options.size >= smallest_position_size(options.positions),
         "{}: {}size is {}, needs at least {} with {}positions={}", caller, prefix, options.size,
         smallest_position_size(options.positions), prefix, enum_name(options.positions));
   check_relative_positions(options, caller, prefix);
+  check_cross_distance(options, caller, prefix);
+  check_mirrored_positions(options, caller, prefix);
   check_decoder_mixer(options, caller, prefix);
+  check_exits(options, caller, prefix);
   check(options.kind != ModelKind::kUniversal || has_formula(options.positions),
         "{}: {}positions is {}, needs a formula with {}kind=universal, whose steps have position vectors too", caller,
         prefix, enum_name(options.positions), prefix);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string_view>
 
 #include "edgewise/base/config/fields.h"
+#include "edgewise/options/exit_options.h"
 #include "edgewise/options/layer_options.h"
 #include "edgewise/options/relation_patterns.h"
 #include "edgewise/options/rotary_options.h"
@@ -54,6 +56,7 @@ struct UniversalOptions {
   HaltedKeys halted_keys = HaltedKeys::kFrozen;
   Transition transition = Transition::kFeedForward;
   std::int64_t filter_width = 3;
+  bool input_injection = false;
 
   static void list_fields(auto& self, auto&& field) {
     field("adaptive", self.adaptive,
@@ -75,6 +78,10 @@ struct UniversalOptions {
           "width of the separable convolution, in tokens: centred on the token in the encoder, ending with it in the "
           "decoder",
           at_least(1).at_most(255));
+    field(
+        "input_injection", self.input_injection,
+        "add token embeddings to the states before each step, not before the first one only, so that many steps do not "
+        "forget the tokens");
   }
 };
 
@@ -116,19 +123,23 @@ struct TransformerOptions : LayerOptions {
   ModelKind kind = ModelKind::kTransformer;
   std::int64_t encoder_layers = 6;
   std::int64_t decoder_layers = 6;
+  bool share_layers = false;
   StringLists relation = {{"causal"}};
   StringLists encoder_relation = {{"complete"}};
   bool final_norm = true;
   PositionKind positions = PositionKind::kSinusoidal;
   std::int64_t max_positions = 512;
+  bool mirror_positions = false;
   RotaryOptions rotary;
   std::int64_t t5_buckets = 32;
   std::int64_t t5_distance = 128;
+  bool cross_distance = false;
   bool scale_embedding = true;
   EmbeddingInit embedding_init = EmbeddingInit::kXavier;
   BeginEmbedding begin_embedding = BeginEmbedding::kLearned;
   Tying tying = Tying::kAll;
   bool output_bias = true;
+  ExitOptions exits;
   UniversalOptions universal;
 
   // Sizes of the vocabularies and the token that begins outputs, which are not in a config file.
@@ -144,6 +155,20 @@ struct TransformerOptions : LayerOptions {
 
   /// Returns the number of encoder layers, 0 for a language model.
   std::int64_t num_encoder_layers() const { return has_encoder(kind) ? encoder_layers : 0; }
+
+  /// Returns whether position vectors of inputs have a half for the mirrored input.
+  bool has_mirrored_vectors() const { return mirror_positions && has_formula(positions); }
+
+  /// Returns how many of a side's `layers` have parameters of their own.
+  std::int64_t num_own_layers(std::int64_t layers) const {
+    return kind == ModelKind::kUniversal || share_layers ? std::min<std::int64_t>(layers, 1) : layers;
+  }
+
+  /// Returns whether self-attention of a decoder layer, counted from 0, has a product for queries alone in translating:
+  /// tokens may have halted before this layer, or before another one with its parameters.
+  bool has_separate_queries(std::int64_t layer) const {
+    return exits.can_halt() && (share_layers || layer >= exits.layers.front());
+  }
 
   /// Returns whether the first sublayer of a decoder layer is an SSRU.
   bool has_ssru() const { return decoder_mixer == DecoderMixer::kSsru; }
@@ -173,6 +198,8 @@ struct TransformerOptions : LayerOptions {
           "number of encoder layers; for universal the most steps of the encoder", at_least(1).at_most(1000));
     field("decoder_layers", self.decoder_layers,
           "number of decoder layers; for universal the most steps of the decoder", at_least(1).at_most(1000));
+    field("share_layers", self.share_layers,
+          "give the layers of a side the same parameters: one layer, applied encoder_layers or decoder_layers times");
     field(
         "relation", self.relation,
         "earlier tokens that a token of the decoder attends to: causal (all), or a list of terms, of which any may "
@@ -190,6 +217,13 @@ struct TransformerOptions : LayerOptions {
           "number of learned positions: most tokens of an input with its end token, or of an output with its begin "
           "token",
           at_least(2).at_most(100'000));
+    field("mirror_positions", self.mirror_positions,
+          "give half of an input's position vectors to the places in the mirrored input, counted from its end token: a "
+          "model that copies long sequences can reverse them, too; with cross_distance, cross-attention reads these "
+          "places instead");
+    field("cross_distance", self.cross_distance,
+          "t5: cross-attention, too, adds trained numbers to scores, by the distance between the places of an output "
+          "and an input token");
     field("rotary", self.rotary, "frequencies of rotary positions");
     field("t5_buckets", self.t5_buckets, "number of t5's buckets of distances; an even number",
           at_least(4).at_most(4096));
@@ -203,6 +237,7 @@ struct TransformerOptions : LayerOptions {
           "sharing of the embedding matrices: none, output (output embedding and output projection), or all (input "
           "embedding too, which a language model does not have)");
     field("output_bias", self.output_bias, "give the output projection a bias: a number for each token");
+    field("exits", self.exits, "exits of the decoder before its last layer");
     field("universal", self.universal, "adaptive computation time of a Universal Transformer");
   }
 };

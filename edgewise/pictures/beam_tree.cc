@@ -170,7 +170,8 @@ TreeDrawing beam_tree(ModelFiles model, const std::string& sentence, const BeamT
   translating.protect = false;  // the tree has each token that the model reads and writes
 
   std::vector<ScoredNode> scored;
-  const ScorerFactory make = make_runtime_scorer_factory(std::move(model));
+  const ScorerFactory make =
+      make_runtime_scorer_factory(std::move(model), RuntimePrecision::kFp32, translating.search->recorded_heads);
   Translator translator(
       codec, [&] { return std::make_unique<RecordingScorer>(make(), scored); }, translating);
   const Translation translation = translator.translate(sentence);

@@ -87,8 +87,8 @@ struct HaltingPictureOptions {
   std::string corpus = {};          // a file of more sentences, one per line; "-": standard input
 };
 
-/// Draws the ponder steps of each token of a Universal Transformer and, for a run, how the distribution of ponder steps
-/// changed in training.
+/// Draws the ponder steps of each token of a Universal Transformer, or the layers of a decoder with exits, and, for a
+/// run, how the distribution of ponder steps changed in training.
 PictureForms picture_halting(const HaltingPictureOptions& options);
 
 /// The defaults are those of the textbook chapter.

@@ -14,10 +14,11 @@ struct SentenceSteps {
   std::vector<TokenSteps> output;
 };
 
-/// Translates the inputs by a Universal Transformer, as `edgewise translate` does, and counts the ponder steps of all
-/// nodes: those of an output are the steps that its search took. A begin token before the language of an output has
-/// none. Inputs without tokens are left out. Throws Error for a model of another kind, for a sentence with more tokens
-/// than the model was trained with, and when no input has tokens.
+/// Translates the inputs by a Universal Transformer or a decoder with exits, as `edgewise translate` does, and counts
+/// the ponder steps of all nodes, or the layers that computed them: those of an output are the steps that its search
+/// took. A begin token before the language of an output has none. Inputs without tokens are left out. Throws Error for
+/// a model of another kind, for a sentence with more tokens than the model was trained with, and when no input has
+/// tokens.
 std::vector<SentenceSteps> count_ponder_steps(const TranslationModel& model, const std::vector<std::string>& inputs);
 
 /// Counts the nodes by their ponder steps, over one side of all sentences.

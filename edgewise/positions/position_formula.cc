@@ -38,6 +38,17 @@ PositionFormula::PositionFormula(std::int64_t size, PositionKind kind, double ba
     : base_(base), shift_(kind == PositionKind::kFairseq ? 2 : 0) {
   check(size >= smallest_position_size(kind), "PositionFormula: size is {}, needs at least {} for {}", size,
         smallest_position_size(kind), enum_name(kind));
+  add_waves(size, kind);
+}
+
+PositionFormula PositionFormula::of_model(const TransformerOptions& options) {
+  const std::int64_t num_parts = options.mirror_positions ? 2 : 1;
+  PositionFormula formula(options.size / num_parts, options.positions);
+  if (options.mirror_positions) formula.add_waves(options.size / num_parts, options.positions);
+  return formula;
+}
+
+void PositionFormula::add_waves(std::int64_t size, PositionKind kind) {
   switch (kind) {
     case PositionKind::kSinusoidal:
     case PositionKind::kFromScratch:

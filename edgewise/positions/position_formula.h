@@ -6,8 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "edgewise/options/layer_options.h"
-#include "edgewise/options/rotary_options.h"
+#include "edgewise/options/transformer_options.h"
 
 // Position vectors (positional encodings) of `size` dimensions j, each of which has the sine or the cosine of an angle:
 //
@@ -20,6 +19,9 @@
 //                    of k = 0, 1, ..., half - 1, then a 0 if size is odd (Marian)
 //     fairseq:       (position + 2) / 10000^(k / (half - 1)), likewise (M2M-100 and NLLB)
 //
+// With mirrored positions, a vector consists of two vectors of half the size: that of the token's position, and that of
+// its position in the mirrored input. They are equal for an output, and for a step of a Universal Transformer.
+//
 // `learned` has no formula: a position's vector is a row of a trained table. The other kinds have no position vectors.
 
 namespace edgewise {
@@ -31,6 +33,9 @@ class PositionFormula {
   /// `base` takes the place of 10000. Throws Error for a kind without a formula and for a size below
   /// smallest_position_size(kind).
   PositionFormula(std::int64_t size, PositionKind kind, double base = kPositionBase);
+
+  /// Returns the formula of a model whose kind of positions has one.
+  static PositionFormula of_model(const TransformerOptions& options);
 
   /// Returns the formula of the tables that ops/rotate.h describes, for heads of an even size.
   static PositionFormula rotation(std::int64_t head_size, const RotaryOptions& options);
@@ -53,6 +58,7 @@ class PositionFormula {
     bool is_sine;
   };
 
+  void add_waves(std::int64_t size, PositionKind kind);
   void add_alternating_waves(std::int64_t size, PositionKind kind);
   void add_halves(std::int64_t size);
   void add_marian_waves(std::int64_t size);

@@ -2,7 +2,6 @@
 #include "edgewise/runtime/recurrent_layer.h"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <utility>
 
@@ -29,9 +28,11 @@ void convolve_depthwise(const ConvolutionParameters& filter, std::int64_t size, 
 
 }  // namespace
 
-void HaltingRows::begin(std::span<const std::int64_t> positions) {
+void HaltingRows::begin(std::span<const std::int64_t> positions, std::span<const std::int64_t> mirrored) {
   const std::size_t rows = positions.size();
   positions_.assign(positions.begin(), positions.end());
+  const std::span<const std::int64_t> second = mirrored.empty() ? positions : mirrored;
+  mirrored_.assign(second.begin(), second.end());
   active_.resize(rows);
   std::iota(active_.begin(), active_.end(), 0);
   ponder_steps_.assign(rows, 0);
@@ -41,27 +42,24 @@ void HaltingRows::begin(std::span<const std::int64_t> positions) {
   step_ = 0;
 }
 
-void HaltingRows::add_coordinate_embeddings(TokenEmbedding& embedding, float* states) const {
+void HaltingRows::add_coordinate_embeddings(TokenEmbedding& embedding, float* states) {
+  const bool injects_input = options_.universal.input_injection;
+  if (injects_input && step_ == 0) first_states_.assign(states, states + std::ssize(active_) * options_.size);
+  const std::int64_t half = options_.size / 2;
   float* state = states;
   for (const NodeIndex row : active_) {
-    embedding.reserve_positions(std::max(step_, position(row)));
-    const float* position_vector = embedding.position_vector(position(row));
+    const std::int64_t mirrored = mirrored_[static_cast<std::size_t>(row)];
+    embedding.reserve_positions(std::max({step_, position(row), mirrored}));
+    const float* first_half = embedding.position_vector(position(row));
+    const float* second_half = embedding.position_vector(mirrored);
     const float* step_vector = embedding.position_vector(step_);
-    for (std::int64_t m = 0; m < options_.size; ++m) state[m] += position_vector[m] + step_vector[m];
+    for (std::int64_t m = 0; m < half; ++m) state[m] += first_half[m] + step_vector[m];
+    for (std::int64_t m = half; m < options_.size; ++m) state[m] += second_half[m] + step_vector[m];
+    if (injects_input && step_ > 0) {
+      const float* first = first_states_.data() + row * options_.size;
+      for (std::int64_t m = 0; m < options_.size; ++m) state[m] += first[m];
+    }
     state += options_.size;
-  }
-}
-
-void HaltingRows::compute_probabilities(const float* states) {
-  const std::int64_t rows = std::ssize(active_);
-  float* normed = normed_buffer_.allocate(rows, options_.size);
-  std::copy_n(states, rows * options_.size, normed);
-  norm_and_round(rows, options_.size, normed, parameters_.norm, /*norms_values=*/false, Activations<float>{normed});
-  probabilities_.clear();
-  for (std::int64_t row = 0; row < rows; ++row) {
-    const float* state = normed + row * options_.size;
-    const float score = std::inner_product(state, state + options_.size, parameters_.weight.begin(), parameters_.bias);
-    probabilities_.push_back(1.0f / (1.0f + std::exp(-score)));
   }
 }
 
@@ -69,11 +67,13 @@ void HaltingRows::end_step(const float* states) {
   ++step_;
   continuing_.clear();
   halting_.clear();
-  if (is_adaptive()) compute_probabilities(states);
+  const std::vector<double> none;
+  const std::vector<double>& probabilities =
+      is_adaptive() ? probabilities_of_(parameters_, std::ssize(active_), options_.size, states) : none;
   std::vector<NodeIndex> still_active;
   for (std::size_t i = 0; i < active_.size(); ++i) {
     const auto row = static_cast<std::size_t>(active_[i]);
-    const double probability = is_adaptive() ? probabilities_[i] : 0.0;
+    const double probability = is_adaptive() ? probabilities[i] : 0.0;
     const double sum = probability_sums_[row] + probability;
     const bool halts = step_ == max_steps_ || sum >= 1.0 - options_.universal.epsilon;
     const float weight = halts ? remainders_[row] : static_cast<float>(probability);
@@ -112,8 +112,8 @@ UniversalLayer<T, E>::UniversalLayer(const Weights<T>& weights, const StackParam
 
 template <typename T, typename E>
 float* UniversalLayer<T, E>::begin(std::span<const std::int64_t> positions, std::span<E* const> entries,
-                                   const AttendedEntries<E>& attended) {
-  halting_.begin(positions);
+                                   const AttendedEntries<E>& attended, std::span<const std::int64_t> mirrored) {
+  halting_.begin(positions, mirrored);
   entries_ = entries;
   attended_ = &attended;
   if (drops_halted()) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "edgewise/graph/relation_view.h"
+#include "edgewise/runtime/halting_probabilities.h"
 #include "edgewise/runtime/kv_cache.h"
 #include "edgewise/runtime/packed_linear.h"
 #include "edgewise/runtime/sublayer_runner.h"
@@ -25,16 +26,18 @@ class HaltingRows {
   HaltingRows(const TransformerOptions& options, const HaltingParameters& parameters, std::int64_t max_steps)
       : options_(options), parameters_(parameters), max_steps_(max_steps) {}
 
-  /// Starts with one active row per position.
-  void begin(std::span<const std::int64_t> positions);
+  /// Starts with one active row per position. `mirrored` has the positions in the mirrored inputs; empty: those of
+  /// `positions`.
+  void begin(std::span<const std::int64_t> positions, std::span<const std::int64_t> mirrored);
 
   bool is_done() const { return active_.empty() || step_ == max_steps_; }
   std::int64_t step() const { return step_; }                       // number of steps that have ended
   const std::vector<NodeIndex>& active() const { return active_; }  // rows that have not halted, ascending
   std::int64_t position(NodeIndex row) const { return positions_[static_cast<std::size_t>(row)]; }
 
-  /// Adds the vectors of position and step to the states of the active rows, [A, M].
-  void add_coordinate_embeddings(TokenEmbedding& embedding, float* states) const;
+  /// Adds the vectors of position and step to the states of the active rows, [A, M], and with input injection the
+  /// states before the first step to those of later steps.
+  void add_coordinate_embeddings(TokenEmbedding& embedding, float* states);
 
   /// Ends a step that computed `states`, [A, M], of the active rows. Rows may halt.
   void end_step(const float* states);
@@ -51,21 +54,20 @@ class HaltingRows {
 
  private:
   bool is_adaptive() const { return !parameters_.weight.empty(); }
-  void compute_probabilities(const float* states);
   void add_weighted_state(NodeIndex row, float weight, const float* state);
 
   const TransformerOptions& options_;
   const HaltingParameters& parameters_;
   std::int64_t max_steps_;
   std::int64_t step_ = 0;
-  std::vector<std::int64_t> positions_;
+  std::vector<std::int64_t> positions_, mirrored_;
   std::vector<NodeIndex> active_, continuing_, halting_;
   std::vector<std::int64_t> ponder_steps_;
   std::vector<double> probability_sums_;  // [rows]
-  std::vector<double> probabilities_;     // [A], of this step
   std::vector<float> remainders_;         // [rows], 1 minus the sum of probabilities, in float as in nn/halting.h
   std::vector<float> weighted_states_;    // [rows, M]
-  FloatBuffer normed_buffer_;
+  std::vector<float> first_states_;       // [rows, M], with input injection
+  HaltingProbabilities probabilities_of_;
 };
 
 /// The layer of a Universal Transformer's encoder or decoder, applied to rows step after step until each has halted.
@@ -83,9 +85,9 @@ class UniversalLayer {
 
   /// Starts with one row per position. `entries` are the rows' own cache entries, and `attended`, which must outlive
   /// the rows, the entries that each row attends to: all positions of its sentence from 0 up to at least its own.
-  /// Returns the rows' states, [R, M], which the caller writes.
-  float* begin(std::span<const std::int64_t> positions, std::span<E* const> entries,
-               const AttendedEntries<E>& attended);
+  /// `mirrored` is as in HaltingRows. Returns the rows' states, [R, M], which the caller writes.
+  float* begin(std::span<const std::int64_t> positions, std::span<E* const> entries, const AttendedEntries<E>& attended,
+               std::span<const std::int64_t> mirrored = {});
 
   bool is_done() const { return halting_.is_done(); }
 

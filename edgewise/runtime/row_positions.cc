@@ -73,16 +73,17 @@ void RowPositions::begin(std::span<const std::int64_t> positions) {
   }
 }
 
-void RowPositions::rotate(float* projected) const {
+/// Turns `parts` heads of each of the first rows, the beginning of a row of `values`.
+void RowPositions::rotate(float* values, std::int64_t rows, std::int64_t parts, std::int64_t stride) const {
   if (!formula_) return;
-  kernels::rotate_lanes({.num_rows = std::ssize(positions_),
-                         .num_parts = heads_.group_size + 1,  // queries and the key
+  kernels::rotate_lanes({.num_rows = rows,
+                         .num_parts = parts,
                          .part_size = heads_.width(),
-                         .stride = heads_.projected_width(),
+                         .stride = stride,
                          .num_heads = heads_.padded_heads,
                          .head_size = heads_.head_size,
                          .table = rotations_.data(),
-                         .values = projected});
+                         .values = values});
 }
 
 }  // namespace edgewise

@@ -12,12 +12,12 @@
 
 namespace edgewise {
 
-/// The relative positions of the self-attention of a stack: turns queries and keys, or adds numbers to scores
-/// (nn/relative_positions.h). For other kinds of positions, no function has an effect.
+/// The relative positions of the self-attention or the cross-attention of a stack: turns queries and keys, or adds
+/// numbers to scores (nn/relative_positions.h). For other kinds of positions, no function has an effect.
 class RowPositions {
  public:
-  /// `bias_table` is StackParameters::position_bias, which is empty for a stack that the model does not have. With
-  /// `is_causal`, no row attends to later ones.
+  /// `bias_table` is StackParameters::position_bias, which is empty for a stack that the model does not have, or
+  /// cross_bias. With `is_causal`, no row attends to later ones.
   RowPositions(const TransformerOptions& options, const HeadLayout& heads, std::span<const float> bias_table,
                bool is_causal);
 
@@ -26,7 +26,15 @@ class RowPositions {
 
   /// Turns the queries and keys of the rows; `projected` is the result of query_key_value. A key is turned once, before
   /// it is cached.
-  void rotate(float* projected) const;
+  void rotate(float* projected) const {
+    rotate(projected, std::ssize(positions_), heads_.group_size + 1, heads_.projected_width());
+  }
+
+  /// Turn the queries of the first `rows` rows alone, the result of query, or the keys of all rows, that of key_value.
+  void rotate_queries(std::int64_t rows, float* queries) const {
+    rotate(queries, rows, heads_.group_size, heads_.query_width());
+  }
+  void rotate_keys(float* keys) const { rotate(keys, std::ssize(positions_), 1, 2 * heads_.width()); }
 
   /// Makes node attention of the rows add numbers to scores. Source i of a row has position i unless p.source_positions
   /// says otherwise.
@@ -39,6 +47,7 @@ class RowPositions {
 
  private:
   void reserve_rotations(std::int64_t position);
+  void rotate(float* values, std::int64_t rows, std::int64_t parts, std::int64_t stride) const;
 
   const HeadLayout& heads_;
   std::span<const std::int64_t> positions_;

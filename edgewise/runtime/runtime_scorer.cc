@@ -5,7 +5,9 @@
 
 #include "edgewise/base/error.h"
 #include "edgewise/base/profile.h"
+#include "edgewise/graph/gather.h"
 #include "edgewise/runtime/cross_attention_recorder.h"
+#include "edgewise/runtime/exit_rows.h"
 #include "edgewise/runtime/output_projection.h"
 #include "edgewise/runtime/row_positions.h"
 #include "edgewise/runtime/select_entries.h"
@@ -26,6 +28,7 @@ class RuntimeScorer : public Scorer {
         embedding_(weights.options),
         encoder_positions_(weights.options, weights.heads, weights.encoder.position_bias, /*is_causal=*/false),
         decoder_positions_(weights.options, weights.heads, weights.decoder.position_bias, /*is_causal=*/true),
+        cross_positions_(weights.options, weights.heads, weights.decoder.cross_bias, /*is_causal=*/false),
         rows_(weights.options, weights.heads),
         cache_({.self_layers = std::ssize(weights.decoder.layers),
                 .cross_layers = has_encoder(weights.options.kind) ? std::ssize(weights.decoder.layers) : 0,
@@ -34,6 +37,7 @@ class RuntimeScorer : public Scorer {
                 .relations = weights.options.decoder_patterns().patterns()}),
         shortlist_(weights, std::move(shortlist)),
         recorder_(recorded_heads, weights.heads, std::ssize(weights.decoder.layers)),
+        exits_(weights.options, weights.decoder.exits),
         encoder_patterns_(weights.options.encoder_patterns()) {}
 
   std::int64_t vocabulary_size() const override { return weights_.options.output_vocabulary; }
@@ -41,7 +45,7 @@ class RuntimeScorer : public Scorer {
   void encode(std::span<const std::int64_t> slots, std::span<const Tokens> inputs) override {
     const ScopedTimer timer("encode");
     if (!has_cross_attention()) return begin_texts(slots, inputs);
-    batch_.assign(inputs);
+    batch_.assign(inputs, weights_.options);
     run_encoder();  // first: an error must leave the slots unchanged
     cache_.add_inputs(slots, inputs);
     write_cross_attention_entries();
@@ -54,7 +58,11 @@ class RuntimeScorer : public Scorer {
           "step: the request asks for cross-attention, needs a model that has it; a language model has none");
     cache_.add_nodes(request.nodes);
     result.attention.clear();
-    if (!request.nodes.empty()) run_decoder(request.attention ? &result : nullptr, "step");
+    result.ponder_steps.clear();
+    if (!request.nodes.empty()) {
+      run_decoder(request.attention ? &result : nullptr, "step");
+      if (exits_.are_on()) result.ponder_steps = exits_.layers();
+    }
     const Activations<T>& states = rows_.input_of(weights_.output_projection.front());
     output_projection_.write(weights_, states, request, shortlist_, result);
   }
@@ -100,7 +108,7 @@ class RuntimeScorer : public Scorer {
 
   void run_encoder() {
     float* states = rows_.begin(batch_.num_rows());
-    embedding_.write(weights_.input_side(), batch_.tokens, batch_.positions, "encode", states);
+    embedding_.write(weights_.input_side(), batch_.tokens, batch_.positions, "encode", states, batch_.mirrored);
     encoder_positions_.begin(batch_.positions);
     run_layers(rows_, weights_.encoder,
                [&](std::size_t i, const NormParameters& next) { encoder_self_attend(i, next); });
@@ -138,13 +146,92 @@ class RuntimeScorer : public Scorer {
   void run_decoder(StepResult* recorded, const char* caller) {
     float* states = rows_.begin(std::ssize(cache_.tokens()));
     embedding_.write(weights_.output_side(), cache_.tokens(), cache_.positions(), caller, states);
-    decoder_positions_.begin(cache_.positions());
+    begin_positions(cache_.positions());
+    if (weights_.options.cross_distance && weights_.options.mirror_positions) mirror_inputs();
+    if (exits_.are_on()) return run_layers_with_exits(recorded);
     run_layers(rows_, weights_.decoder, [&](std::size_t i, const NormParameters& next) {
       if (!has_cross_attention()) return decoder_self_attend(i, next);
       const NormParameters& cross_norm = rows_.pre_norm(weights_.decoder.layers[i].cross_attention.norm);
       weights_.options.has_ssru() ? recur(i, cross_norm) : decoder_self_attend(i, cross_norm);
-      cross_attend(i, next, recorded);
+      const bool is_recorded = recorded != nullptr && static_cast<std::int64_t>(i) == recorder_.layer();
+      if (is_recorded) recorder_.begin(cache_.inputs().ranges);
+      cross_attend(i, next, cache_.inputs().ranges.data(), is_recorded ? recorder_.row_weights().data() : nullptr);
+      if (is_recorded) recorder_.write(*recorded);
     });
+  }
+
+  void begin_positions(std::span<const std::int64_t> positions) {
+    decoder_positions_.begin(positions);
+    if (weights_.options.cross_distance) cross_positions_.begin(positions);
+  }
+
+  /// Writes the places of the inputs' entries in the mirrored inputs.
+  void mirror_inputs() {
+    mirrored_places_.resize(cache_.inputs().entries.size());
+    for (const auto& [begin, count] : cache_.inputs().ranges) {
+      for (std::int64_t token = 0; token < count; ++token) {
+        mirrored_places_[static_cast<std::size_t>(begin + token)] =
+            static_cast<std::int32_t>(mirrored_number(token, count));
+      }
+    }
+  }
+
+  /// Runs the decoder's layers for rows that may halt at exits. Each layer norms the states itself, whether rows halt
+  /// or not, so that a row has the same bits in any batch. The recorded weights are those of the recorded layer, or of
+  /// a row's last layer before it.
+  void run_layers_with_exits(StepResult* recorded) {
+    if (recorded != nullptr) recorder_.begin(cache_.inputs().ranges);
+    exits_.begin(cache_.positions(), cache_.inputs().ranges);
+    for (std::size_t i = 0; i < weights_.decoder.layers.size(); ++i) {
+      const LayerParameters<T>& layer = weights_.decoder.layers[i];
+      rows_.compute_first(exits_.num_rows());
+      rows_.prepare_input(rows_.pre_norm(layer.self_attention.norm));
+      const NormParameters& cross_norm = rows_.pre_norm(layer.cross_attention.norm);
+      const bool has_queries = weights_.options.has_separate_queries(static_cast<std::int64_t>(i));
+      has_queries ? self_attend_active(i, cross_norm) : decoder_self_attend(i, cross_norm);
+      if (exits_.num_active() == 0) continue;
+      const bool is_recorded = recorded != nullptr && static_cast<std::int64_t>(i) <= recorder_.layer();
+      cross_attend_active(i, rows_.pre_norm(layer.feed_forward.norm), is_recorded);
+      rows_.feed_forward(layer.feed_forward, kNoNorm);
+      if (!exits_.end_layer(i, rows_.state())) continue;
+      rows_.reorder_rows(exits_.moved());
+      begin_positions(exits_.positions());
+    }
+    rows_.reorder_rows(exits_.places());
+    rows_.prepare_input(weights_.decoder.norm);
+    if (recorded != nullptr) recorder_.write(*recorded);
+  }
+
+  /// Writes keys and values of all rows, and runs self-attention of the active ones.
+  void self_attend_active(std::size_t layer, const NormParameters& next) {
+    const AttentionParameters<T>& attention = weights_.decoder.layers[layer].self_attention;
+    float* keys_and_values = rows_.project(attention.key_value);
+    decoder_positions_.rotate_keys(keys_and_values);
+    const std::int64_t offset = cache_.self_offset(static_cast<std::int64_t>(layer));
+    write_entries<E>(gather<E*>(cache_.rows(), exits_.order()), offset, 2 * heads_.width(), keys_and_values,
+                     2 * heads_.width());
+    if (exits_.num_active() == 0) return;
+    rows_.compute_first(exits_.num_active());
+    float* queries = rows_.project(attention.query);
+    decoder_positions_.rotate_queries(exits_.num_active(), queries);
+    const AttendedEntries<E>& ancestors = cache_.ancestors(layer);
+    const std::vector<kernels::SourceRange> ranges = gather<kernels::SourceRange>(ancestors.ranges, exits_.active());
+    kernels::NodeAttention<E> arguments = {.ranges = ranges.data(),
+                                           .sources = ancestors.entries.data(),
+                                           .key_offset = offset,
+                                           .query = queries,
+                                           .query_stride = heads_.query_width()};
+    if (!ancestors.positions.empty()) arguments.source_positions = ancestors.positions.data();
+    decoder_positions_.add_bias(arguments);
+    rows_.attend(attention, arguments, next);
+  }
+
+  void cross_attend_active(std::size_t layer, const NormParameters& next, bool is_recorded) {
+    const std::vector<kernels::SourceRange> ranges =
+        gather<kernels::SourceRange>(cache_.inputs().ranges, exits_.active());
+    std::vector<float*> weights;
+    if (is_recorded) weights = recorder_.weights_of(exits_.active());
+    cross_attend(layer, next, ranges.data(), is_recorded ? weights.data() : nullptr);
   }
 
   void decoder_self_attend(std::size_t layer, const NormParameters& next) {
@@ -182,37 +269,41 @@ class RuntimeScorer : public Scorer {
     rows_.recur(parameters.ssru, parameters.self_attention.norm, cells_before_, cells_, next);
   }
 
-  void cross_attend(std::size_t layer, const NormParameters& next, StepResult* recorded) {
+  /// `ranges` are those of the rows in the inputs' entries. Writes attention weights to `recorded` unless it is null.
+  void cross_attend(std::size_t layer, const NormParameters& next, const kernels::SourceRange* ranges,
+                    float* const* recorded) {
     const AttentionParameters<T>& attention = weights_.decoder.layers[layer].cross_attention;
-    const bool is_recorded = recorded != nullptr && static_cast<std::int64_t>(layer) == recorder_.layer();
-    if (is_recorded) recorder_.begin(cache_.inputs().ranges);
     const float* query = rows_.project(attention.query);
     const std::int64_t offset = cache_.cross_offset(static_cast<std::int64_t>(layer));
-    rows_.attend(attention,
-                 kernels::NodeAttention<E>{.ranges = cache_.inputs().ranges.data(),
+    kernels::NodeAttention<E> arguments = {.ranges = ranges,
                                            .sources = cache_.inputs().entries.data(),
                                            .key_offset = offset,
                                            .query = query,
                                            .query_stride = heads_.query_width(),
-                                           .weights = is_recorded ? recorder_.row_weights().data() : nullptr},
-                 next);
-    if (is_recorded) recorder_.write(*recorded);
+                                           .weights = recorded};
+    if (weights_.options.cross_distance) {
+      if (weights_.options.mirror_positions) arguments.source_positions = mirrored_places_.data();
+      cross_positions_.add_bias(arguments);
+    }
+    rows_.attend(attention, arguments, next);
   }
 
   const Weights<T>& weights_;
   const HeadLayout& heads_;
   TokenEmbedding embedding_;
-  RowPositions encoder_positions_, decoder_positions_;
+  RowPositions encoder_positions_, decoder_positions_, cross_positions_;
   SublayerRunner<T> rows_;
   KvCache<E> cache_;
   OutputProjection output_projection_;
   ShortlistColumns<T> shortlist_;
   CrossAttentionRecorder recorder_;
+  ExitRows exits_;
   EncoderBatch batch_;
   RelationPatterns encoder_patterns_;
   std::vector<const float*> cells_before_;  // the cells before the rows, and those of the rows, in a layer's SSRU
   std::vector<float*> cells_;
-  AttendedEntries<float> selected_;  // sources in the current layer of the encoder, if it has a pattern
+  std::vector<std::int32_t> mirrored_places_;  // [entries of inputs], with mirror_positions and cross_distance
+  AttendedEntries<float> selected_;            // sources in the current layer of the encoder, if it has a pattern
 };
 
 }  // namespace

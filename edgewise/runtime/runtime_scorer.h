@@ -6,6 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "edgewise/graph/batch.h"
+#include "edgewise/options/transformer_options.h"
 #include "edgewise/runtime/kv_cache.h"
 #include "edgewise/runtime/weights.h"
 #include "edgewise/search/scorer.h"
@@ -17,19 +19,24 @@ namespace edgewise {
 /// fills in `attended.entries`, one cache entry per row.
 struct EncoderBatch {
   std::vector<std::int64_t> tokens, positions;
+  std::vector<std::int64_t> mirrored;  // positions in the mirrored inputs; empty unless the model reads them
   AttendedEntries<float> attended;
 
   std::int64_t num_rows() const { return std::ssize(tokens); }
 
-  void assign(std::span<const Tokens> inputs) {
+  void assign(std::span<const Tokens> inputs, const TransformerOptions& options) {
     tokens.clear();
     positions.clear();
+    mirrored.clear();
     attended.clear();
     for (const Tokens& input : inputs) {
       const kernels::SourceRange range = {num_rows(), std::ssize(input)};
       attended.ranges.insert(attended.ranges.end(), input.size(), range);
       tokens.insert(tokens.end(), input.begin(), input.end());
-      for (std::int64_t position = 0; position < range.count; ++position) positions.push_back(position);
+      for (std::int64_t position = 0; position < range.count; ++position) {
+        positions.push_back(position);
+        if (options.has_mirrored_vectors()) mirrored.push_back(mirrored_number(position, range.count));
+      }
     }
   }
 };

@@ -27,6 +27,15 @@ void SublayerRunner<T>::keep_rows(std::span<const NodeIndex> kept) {
 }
 
 template <typename T>
+void SublayerRunner<T>::reorder_rows(std::span<const NodeIndex> former) {
+  rows_ = std::ssize(former);
+  float* moved = normed_buffer_.allocate(rows_, options_.size);
+  float* to = moved;
+  for (const NodeIndex row : former) to = std::copy_n(state_ + row * options_.size, options_.size, to);
+  std::copy_n(moved, rows_ * options_.size, state_);
+}
+
+template <typename T>
 const NormParameters& SublayerRunner<T>::pre_norm(const NormParameters& norm) const {
   return options_.norm_placement == NormPlacement::kPre ? norm : kNoNorm;
 }
@@ -89,6 +98,22 @@ void SublayerRunner<T>::add_residual(const NormParameters& own, const NormParame
   if (is_post && !next.gain.empty()) prepare_input(next);
 }
 
+/// Makes `p` read queries that are multiplied by ln(sources of the row).
+template <typename T>
+template <typename E>
+void SublayerRunner<T>::scale_queries(kernels::NodeAttention<E>& p) {
+  const std::int64_t width = heads_.query_width();
+  float* scaled = scaled_buffer_.allocate(rows_, width);
+  for (std::int64_t row = 0; row < rows_; ++row) {
+    const auto sources = static_cast<float>(std::max<std::int64_t>(p.ranges[row].count, 1));
+    const float factor = std::log(sources);
+    const float* query = p.query + row * p.query_stride;
+    std::transform(query, query + width, scaled + row * width, [factor](float q) { return factor * q; });
+  }
+  p.query = scaled;
+  p.query_stride = width;
+}
+
 template <typename T>
 template <typename E>
 void SublayerRunner<T>::attend(const AttentionParameters<T>& parameters, kernels::NodeAttention<E> p,
@@ -100,6 +125,7 @@ void SublayerRunner<T>::attend(const AttentionParameters<T>& parameters, kernels
   p.value_offset = p.key_offset + heads_.width();
   p.out = attended_buffer_.allocate(rows_, heads_.query_width());
   p.scale = 1.0f / std::sqrt(static_cast<float>(heads_.head_size));
+  if (options_.log_scale) scale_queries(p);
   if (options_.clamp) p.clamp = static_cast<float>(*options_.clamp);
   if (!parameters.score_vector.empty()) p.score_vector = parameters.score_vector.data();
   kernels::node_attention(p);

@@ -27,6 +27,14 @@ class SublayerRunner {
   /// Keeps only the states of the rows `kept`, which ascend. The input must then be set anew.
   void keep_rows(std::span<const NodeIndex> kept);
 
+  /// Replaces the state of each row i by that of row former[i], and computes all these rows. The input must then be set
+  /// anew.
+  void reorder_rows(std::span<const NodeIndex> former);
+
+  /// Computes only the first `rows` rows from now on, or more of those that begin() made. The states and the input of
+  /// the others stay.
+  void compute_first(std::int64_t rows) { rows_ = rows; }
+
   std::int64_t num_rows() const { return rows_; }
   float* state() { return state_; }  // [R, M]
   const Activations<T>& input() const { return input_; }
@@ -66,6 +74,8 @@ class SublayerRunner {
   void feed_forward(const FeedForwardParameters<T>& parameters, const NormParameters& next);
 
  private:
+  template <typename E>
+  void scale_queries(kernels::NodeAttention<E>& p);
   template <class Add>
   void add_residual(const NormParameters& own, const NormParameters& next, Add add);
   Activations<T> convert(float* values, std::int64_t columns, const PackedLinear<T>& linear);
@@ -76,7 +86,7 @@ class SublayerRunner {
   float* state_ = nullptr;
   Activations<T> input_ = {};
   float input_multiplier_ = 0;  // by which the input has been rounded; 0: each row by a scale of its own
-  FloatBuffer state_buffer_, normed_buffer_, projected_buffer_, attended_buffer_;
+  FloatBuffer state_buffer_, normed_buffer_, projected_buffer_, attended_buffer_, scaled_buffer_;
   ActivationBuffer<T> input_buffer_, converted_buffer_, inner_buffer_;
 };
 
@@ -85,7 +95,7 @@ class SublayerRunner {
 /// attend(i, next) runs the attention of layer i, one or two sublayers; `next` is the norm after the last of them.
 template <class Sublayers, typename T, class Attend>
 void run_layers(Sublayers& rows, const StackParameters<T>& stack, Attend attend) {
-  const std::vector<LayerParameters<T>>& layers = stack.layers;
+  const LayerList<T>& layers = stack.layers;
   rows.prepare_input(rows.pre_norm(layers.front().self_attention.norm));
   for (std::size_t i = 0; i < layers.size(); ++i) {
     attend(i, rows.pre_norm(layers[i].feed_forward.norm));

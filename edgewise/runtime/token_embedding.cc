@@ -9,6 +9,12 @@
 #include "edgewise/kernels/embedding/embed.h"
 
 namespace edgewise {
+namespace {
+
+// Vectors of positions from this one on are not kept.
+constexpr std::int64_t kMostKeptPositions = std::int64_t{1} << 14;
+
+}  // namespace
 
 void check_tokens(std::span<const std::int64_t> tokens, std::int64_t num_rows, const char* caller) {
   for (const std::int64_t token : tokens) {
@@ -22,7 +28,7 @@ float embedding_scale(const TransformerOptions& options) {
 
 TokenEmbedding::TokenEmbedding(const TransformerOptions& options)
     : size_(options.size), scale_(embedding_scale(options)), has_vectors_(has_position_vectors(options.positions)) {
-  if (has_formula(options.positions)) formula_.emplace(options.size, options.positions);
+  if (has_formula(options.positions)) formula_ = PositionFormula::of_model(options);
 }
 
 void TokenEmbedding::reserve_positions(std::int64_t position) {
@@ -35,29 +41,46 @@ void TokenEmbedding::reserve_positions(std::int64_t position) {
 
 TokenEmbedding::PositionRows TokenEmbedding::find_rows(const EmbeddingTable& learned,
                                                        std::span<const std::int64_t> positions, const char* caller) {
-  constexpr std::int64_t kMostKept = std::int64_t{1} << 14;
   if (positions.empty() || !has_vectors_) return {nullptr, nullptr};
   const std::int64_t last = *std::ranges::max_element(positions);
   if (!formula_) {
     check_learned_position(last, learned.num_rows, caller);
     return {learned.vectors.data(), positions.data()};
   }
-  if (last < kMostKept) {
-    reserve_positions(last);
-    return {positions_.data(), positions.data()};
+  if (last >= kMostKeptPositions) return write_rows(positions, positions);
+  reserve_positions(last);
+  return {positions_.data(), positions.data()};
+}
+
+/// Writes a vector for each token to own_positions_.
+TokenEmbedding::PositionRows TokenEmbedding::write_rows(std::span<const std::int64_t> positions,
+                                                        std::span<const std::int64_t> second_halves) {
+  own_positions_.resize(positions.size() * static_cast<std::size_t>(size_));
+  own_rows_.resize(positions.size());
+  std::iota(own_rows_.begin(), own_rows_.end(), 0);
+  std::vector<float> computed(static_cast<std::size_t>(size_));
+  const auto vector_of = [&](std::int64_t position) -> const float* {
+    if (position < kMostKeptPositions) {
+      reserve_positions(position);
+      return position_vector(position);
+    }
+    formula_->write(position, computed.data());
+    return computed.data();
+  };
+  const std::int64_t half = size_ / 2;
+  float* to = own_positions_.data();
+  for (std::size_t i = 0; i < positions.size(); ++i, to += size_) {
+    std::copy_n(vector_of(positions[i]), size_, to);
+    if (second_halves[i] != positions[i]) std::copy_n(vector_of(second_halves[i]) + half, half, to + half);
   }
-  far_positions_.resize(positions.size() * static_cast<std::size_t>(size_));
-  far_rows_.resize(positions.size());
-  std::iota(far_rows_.begin(), far_rows_.end(), 0);
-  for (const std::int64_t row : far_rows_) {
-    formula_->write(positions[static_cast<std::size_t>(row)], far_positions_.data() + row * size_);
-  }
-  return {far_positions_.data(), far_rows_.data()};
+  return {own_positions_.data(), own_rows_.data()};
 }
 
 void TokenEmbedding::write(const SideEmbeddings& side, std::span<const std::int64_t> tokens,
-                           std::span<const std::int64_t> positions, const char* caller, float* out) {
-  const auto [vectors, rows] = find_rows(side.positions, positions, caller);
+                           std::span<const std::int64_t> positions, const char* caller, float* out,
+                           std::span<const std::int64_t> mirrored) {
+  const auto [vectors, rows] =
+      mirrored.empty() ? find_rows(side.positions, positions, caller) : write_rows(positions, mirrored);
   embed(side.tokens, tokens, vectors, rows, caller, out);
 }
 

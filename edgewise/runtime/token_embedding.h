@@ -24,10 +24,11 @@ class TokenEmbedding {
  public:
   explicit TokenEmbedding(const TransformerOptions& options);
 
-  /// Writes the sums of token embeddings and position vectors to `out`, [tokens, M]. Throws Error, in the name of
-  /// `caller`, for a token or a position that is not in its table.
+  /// Writes the sums of token embeddings and position vectors to `out`, [tokens, M]. If `mirrored` is not empty, the
+  /// second half of each position vector is that of this position. Throws Error, in the name of `caller`, for a token
+  /// or a position that is not in its table.
   void write(const SideEmbeddings& side, std::span<const std::int64_t> tokens, std::span<const std::int64_t> positions,
-             const char* caller, float* out);
+             const char* caller, float* out, std::span<const std::int64_t> mirrored = {});
 
   /// Writes token embeddings without position vectors.
   void write(const SideEmbeddings& side, std::span<const std::int64_t> tokens, const char* caller, float* out) const;
@@ -46,6 +47,7 @@ class TokenEmbedding {
     const std::int64_t* rows;
   };
   PositionRows find_rows(const EmbeddingTable& learned, std::span<const std::int64_t> positions, const char* caller);
+  PositionRows write_rows(std::span<const std::int64_t> positions, std::span<const std::int64_t> second_halves);
 
   void embed(const EmbeddingTable& table, std::span<const std::int64_t> tokens, const float* vectors,
              const std::int64_t* positions, const char* caller, float* out) const;
@@ -55,8 +57,8 @@ class TokenEmbedding {
   bool has_vectors_;
   std::optional<PositionFormula> formula_;
   std::vector<float> positions_;      // [computed positions, M]
-  std::vector<float> far_positions_;  // [tokens, M], the vectors of a call with positions above the limit
-  std::vector<std::int64_t> far_rows_;
+  std::vector<float> own_positions_;  // [tokens, M], the vectors of a call whose vectors are not rows of positions_
+  std::vector<std::int64_t> own_rows_;
 };
 
 }  // namespace edgewise

@@ -40,7 +40,7 @@ class UniversalRuntimeScorer : public Scorer {
 
   void encode(std::span<const std::int64_t> slots, std::span<const Tokens> inputs) override {
     const ScopedTimer timer("encode");
-    batch_.assign(inputs);
+    batch_.assign(inputs, weights_.options);
     run_encoder();  // first: an error must leave the slots unchanged
     cache_.add_inputs(slots, inputs);
     const float* projected = encoder_.rows().project(weights_.decoder.layers.front().cross_attention.key_value);
@@ -72,7 +72,7 @@ class UniversalRuntimeScorer : public Scorer {
 
   void run_encoder() {
     allocate_encoder_entries();
-    float* states = encoder_.begin(batch_.positions, encoder_entries_, batch_.attended);
+    float* states = encoder_.begin(batch_.positions, encoder_entries_, batch_.attended, batch_.mirrored);
     embedding_.write(weights_.input_side(), batch_.tokens, "encode", states);
     while (!encoder_.is_done()) {
       encoder_.begin_step(embedding_);

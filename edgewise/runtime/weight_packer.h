@@ -76,21 +76,28 @@ class WeightPacker {
       if (has_encoder(options_.kind)) weights.input_positions = read_positions("input_positions.weight");
       weights.output_positions = read_positions("output_positions.weight");
     }
-    for (std::int64_t i = 0; i < num_layers(options_.num_encoder_layers()); ++i) {
+    for (std::int64_t i = 0; i < options_.num_own_layers(options_.num_encoder_layers()); ++i) {
       const std::string layer = layer_prefix("encoder", i);
-      weights.encoder.layers.push_back({read_self_attention(layer), {}, read_feed_forward(layer), {}});
+      weights.encoder.layers.add() = {read_self_attention(layer), {}, read_feed_forward(layer), {}};
     }
-    for (std::int64_t i = 0; i < num_layers(options_.decoder_layers); ++i) {
+    for (std::int64_t i = 0; i < options_.num_own_layers(options_.decoder_layers); ++i) {
       const std::string layer = layer_prefix("decoder", i);
-      LayerParameters<T>& parameters = weights.decoder.layers.emplace_back();
+      LayerParameters<T>& parameters = weights.decoder.layers.add();
       if (options_.has_ssru()) {
         parameters.ssru = read_ssru(layer + "ssru");
         parameters.self_attention.norm = read_norm(layer + "ssru_norm");
       } else {
-        parameters.self_attention = read_self_attention(layer);
+        parameters.self_attention = read_self_attention(layer, options_.has_separate_queries(i));
       }
       if (has_encoder(options_.kind)) parameters.cross_attention = read_cross_attention(layer);
       parameters.feed_forward = read_feed_forward(layer);
+    }
+    if (options_.share_layers && !is_universal()) {
+      weights.encoder.layers.repeat_first(options_.num_encoder_layers());
+      weights.decoder.layers.repeat_first(options_.decoder_layers);
+    }
+    for (std::size_t i = 0; i < options_.exits.layers.size(); ++i) {
+      weights.decoder.exits.push_back(read_halting("exits." + std::to_string(i)));
     }
     if (options_.positions == PositionKind::kT5) {
       const auto read_bias = [&](const char* name) {
@@ -98,6 +105,7 @@ class WeightPacker {
       };
       if (has_encoder(options_.kind)) weights.encoder.position_bias = read_bias("encoder.position_bias");
       weights.decoder.position_bias = read_bias("decoder.position_bias");
+      if (options_.cross_distance) weights.decoder.cross_bias = read_bias("decoder.cross_position_bias");
     }
     if (is_universal()) {
       const std::int64_t width = options_.universal.filter_width;
@@ -118,7 +126,6 @@ class WeightPacker {
  private:
   // A Universal Transformer has one layer on each side, for all steps.
   bool is_universal() const { return options_.kind == ModelKind::kUniversal; }
-  std::int64_t num_layers(std::int64_t count) const { return is_universal() ? 1 : count; }
   std::string layer_prefix(const std::string& side, std::int64_t index) const {
     return is_universal() ? side + ".layer." : side + ".layers." + std::to_string(index) + ".";
   }
@@ -203,9 +210,14 @@ class WeightPacker {
     }
   }
 
-  AttentionParameters<T> read_self_attention(const std::string& layer) {
+  AttentionParameters<T> read_self_attention(const std::string& layer, bool has_separate_queries = false) {
     AttentionParameters<T> attention;
-    attention.query_key_value = read_projections(layer + "self_attention", {"query", "key", "value"});
+    if (has_separate_queries) {
+      attention.query = read_projections(layer + "self_attention", {"query"});
+      attention.key_value = read_projections(layer + "self_attention", {"key", "value"});
+    } else {
+      attention.query_key_value = read_projections(layer + "self_attention", {"query", "key", "value"});
+    }
     read_common_attention_parameters(layer + "self_attention", attention);
     return attention;
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -52,8 +53,8 @@ using FloatsOf = typename ParameterTypes<T>::Floats;
 template <typename T>
 struct AttentionParameters {
   LinearOf<T> query_key_value;  // M to Q + 2 W, self-attention only
-  LinearOf<T> query;            // M to Q, cross-attention only
-  LinearOf<T> key_value;        // M to 2 W, cross-attention only
+  LinearOf<T> query;            // M to Q, cross-attention, and self-attention with has_separate_queries()
+  LinearOf<T> key_value;        // M to 2 W, likewise
   LinearOf<T> output;           // Q to M
   FloatsOf<T> score_vector;     // [W], additive scores only
   NormOf<T> norm;
@@ -83,21 +84,45 @@ struct ConvolutionParameters {
   bool is_on() const { return !weight.empty(); }
 };
 
-/// The halting unit of a Universal Transformer: sigmoid(<weight, norm(state)> + bias) is a row's halting probability.
+/// The halting unit of a Universal Transformer or of an exit: sigmoid(<weight, norm(state)> + bias) is a row's halting
+/// probability.
 struct HaltingParameters {
   NormParameters norm;
   std::vector<float> weight;  // [M]
   float bias = 0;
 };
 
+/// The layers of a stack, of which the last ones may be the first one again.
+template <typename T>
+class LayerList {
+ public:
+  LayerParameters<T>& add() {
+    ++size_;
+    return layers_.emplace_back();
+  }
+
+  /// Makes the list `size` layers long, by the first layer again and again.
+  void repeat_first(std::int64_t size) { size_ = static_cast<std::size_t>(size); }
+
+  std::size_t size() const { return size_; }
+  const LayerParameters<T>& front() const { return layers_.front(); }
+  const LayerParameters<T>& operator[](std::size_t layer) const { return layers_[layer % layers_.size()]; }
+
+ private:
+  std::vector<LayerParameters<T>> layers_;  // all layers, or the first one alone
+  std::size_t size_ = 0;
+};
+
 /// The layers of an encoder or a decoder.
 template <typename T>
 struct StackParameters {
-  std::vector<LayerParameters<T>> layers;  // a single one in a Universal Transformer
-  ConvolutionParameters convolution;       // Universal Transformer only
-  HaltingParameters halting;               // empty unless the side is adaptive
-  NormOf<T> norm;                          // after the last layer
-  std::vector<float> position_bias;        // [buckets, heads], t5's only
+  LayerList<T> layers;                   // a single one in a Universal Transformer
+  ConvolutionParameters convolution;     // Universal Transformer only
+  HaltingParameters halting;             // empty unless the side is adaptive
+  std::vector<HaltingParameters> exits;  // decoder only; one for each exit
+  NormOf<T> norm;                        // after the last layer
+  std::vector<float> position_bias;      // [buckets, heads], t5's only
+  std::vector<float> cross_bias;         // likewise, of cross-attention; decoder with cross_distance only
 };
 
 /// A table of vectors of tokens or positions.

@@ -18,7 +18,7 @@ struct Hypothesis {
   double log_probability = 0.0;  // sum over tokens and end token, with repetition penalty, without forced tokens
   std::vector<float> attention;  // if requested, [tokens + 1, input]: attention weights from which each token, and last
                                  // the end token, was predicted; zeros for the end token of an output without one
-  std::vector<std::int64_t> ponder_steps;  // [tokens + 1], from models with adaptive computation time
+  std::vector<std::int64_t> ponder_steps;  // [tokens + 1], from models whose tokens halt
 };
 
 /// Returns for each output token the input token of highest attention weight, the first among equals. Throws Error for

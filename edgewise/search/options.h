@@ -65,6 +65,12 @@ struct SamplingOptions {
   double min_p = 0.0;
 };
 
+/// Selects the cross-attention weights that a scorer returns.
+struct CrossHeads {
+  std::int64_t layer = -1;  // decoder layer from 0; -1: the last
+  std::int64_t head = -1;   // head from 0; -1: the mean of all heads
+};
+
 /// Options of a search; search.h defines their effects. Lengths are in tokens, without begin and end token; those of
 /// BeamRules::kHuggingFace count both.
 struct SearchOptions {
@@ -76,6 +82,7 @@ struct SearchOptions {
   LengthNorm length_norm = LengthNorm::kGnmt;
   double length_penalty = 0.6;
   double coverage_penalty = 0.0;
+  CrossHeads recorded_heads = {};  // attention that coverage and alignments are made from
 
   double length_factor = 2.0;
   std::int64_t length_offset = 10;
@@ -126,6 +133,11 @@ struct SearchOptions {
         at_least(0).at_most(10));
     field("coverage_penalty", self.coverage_penalty,
           "weight of the penalty for input tokens with little attention; 0: no penalty", at_least(0).at_most(100));
+    field("attention_layer", self.recorded_heads.layer,
+          "decoder layer whose cross-attention gives alignments and coverage, from 0; -1: the last layer",
+          at_least(-1).at_most(1000));
+    field("attention_head", self.recorded_heads.head, "head of attention_layer, from 0; -1: the mean of all heads",
+          at_least(-1).at_most(65536));
     field("length_factor", self.length_factor, "longest output: length_factor * input length + length_offset tokens",
           at_least(0).at_most(100));
     field("length_offset", self.length_offset, "constant part of the longest output, in tokens",

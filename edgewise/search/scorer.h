@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "edgewise/graph/hypothesis_tree.h"
+#include "edgewise/search/options.h"
 
 namespace edgewise {
 
@@ -64,13 +65,7 @@ struct StepResult {
   std::vector<float> wanted;               // a log-probability for each wanted continuation
   std::vector<float> log_probabilities;    // [rows, vocabulary], if StepRequest::all
   std::vector<float> attention;            // if requested: one row after another, a weight for each token of its input
-  std::vector<std::int64_t> ponder_steps;  // [rows], from models with adaptive computation time
-};
-
-/// Selects the cross-attention weights that a scorer returns.
-struct CrossHeads {
-  std::int64_t layer = -1;  // decoder layer from 0; -1: the last
-  std::int64_t head = -1;   // head from 0; -1: the mean of all heads
+  std::vector<std::int64_t> ponder_steps;  // [rows], or decoder layers at exits; from models whose tokens halt
 };
 
 /// Encodes inputs and scores continuations. Each sentence of a decoding batch has a slot. A slot may be reused at any

@@ -93,6 +93,12 @@ struct ServedTranslationOptions {
     field("shortlist", self.translator.shortlist,
           "lexical shortlists of models that have one: auto, which computes only the output tokens that it selects for "
           "an input, or off");
+    field("decoder_layers", self.translator.depth.layers,
+          "first decoder layers, at whose end each model has an exit, to translate with; none: all layers",
+          range_of<TranslatorOptions>("decoder_layers"));
+    field("exit_threshold", self.translator.depth.exit_threshold,
+          "threshold of halting at exits, which each model needs then; 1: no token halts; none: that of each config",
+          range_of<TranslatorOptions>("exit_threshold"));
     field("beam", self.translator.beam, "hypotheses in the beam; none: as the config of each model says",
           range_of<SearchOptions>("beam"));
     field("batch_sentences", self.translator.capacity.sentences, "most sentences that a worker translates at a time",

@@ -49,6 +49,8 @@ MetricsFile::Values metrics_of(const Validation& validation) {
   if (validation.bits_per_byte) values.emplace_back("valid_bits_per_byte", *validation.bits_per_byte);
   if (!validation.encoder_steps.empty()) values.emplace_back("valid_encoder_steps", validation.encoder_steps);
   if (!validation.decoder_steps.empty()) values.emplace_back("valid_decoder_steps", validation.decoder_steps);
+  if (!validation.exit_loss.empty()) values.emplace_back("valid_exit_loss", validation.exit_loss);
+  if (!validation.exit_accuracy.empty()) values.emplace_back("valid_exit_accuracy", validation.exit_accuracy);
   return values;
 }
 

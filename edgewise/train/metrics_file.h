@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <string_view>
 #include <utility>
 #include <variant>
@@ -16,7 +17,7 @@ namespace edgewise {
 /// Writes RUN/metrics.jsonl: one JSON object per line, with step and epoch.
 class MetricsFile {
  public:
-  using Value = std::variant<std::int64_t, double, PonderHistogram>;
+  using Value = std::variant<std::int64_t, double, PonderHistogram, std::map<std::int64_t, double>>;
   using Values = std::vector<std::pair<std::string_view, Value>>;
 
   /// Opens or creates the file, and cuts it to the complete lines among its first `size` bytes, the size at the last

@@ -34,7 +34,9 @@ struct Validation {
   std::vector<OutputSample> samples = {};
   PonderHistogram encoder_steps = {};  // ponder steps of nodes, for models with adaptive computation
   PonderHistogram decoder_steps = {};
-  std::string attention = {};  // attention weights of the recorded pair, as JSON
+  std::map<std::int64_t, double> exit_loss = {};      // per token, at each exit of the decoder, by its layer
+  std::map<std::int64_t, double> exit_accuracy = {};  // share of correct tokens there
+  std::string attention = {};                         // attention weights of the recorded pair, as JSON
 
   static void list_fields(auto& self, auto&& field) {
     field("loss", self.loss, "mean loss per token", any_number());

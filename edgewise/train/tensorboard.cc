@@ -6,6 +6,7 @@
 #include <ATen/ops/cat.h>
 #include <ATen/ops/histc.h>
 #include <ATen/ops/linalg_vector_norm.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cctype>
@@ -68,6 +69,9 @@ void add_numbers(EventSummary& summary, const MetricsFile::Values& values) {
         name.starts_with(kValid) ? "valid/" + std::string(name.substr(kValid.size())) : "train/" + std::string(name);
     if (const auto* real = std::get_if<double>(&value)) summary.add_scalar(tag, *real);
     if (const auto* count = std::get_if<std::int64_t>(&value)) summary.add_scalar(tag, static_cast<double>(*count));
+    if (const auto* numbers = std::get_if<std::map<std::int64_t, double>>(&value)) {
+      for (const auto& [layer, number] : *numbers) summary.add_scalar(fmt::format("{}/{}", tag, layer), number);
+    }
   }
 }
 

@@ -75,6 +75,7 @@ TransformerOptions computing_options(TransformerOptions options) {
   const TransformerOptions defaults;
   options.dropout = defaults.dropout;
   options.universal.ponder_weight = defaults.universal.ponder_weight;
+  options.exits.weights = defaults.exits.weights;
   return options;
 }
 
@@ -89,17 +90,6 @@ std::map<std::string, std::string> describe(const ModelFiles& model) {
           {"case of outputs", model.codec.vocabularies.output->serialize_case()}};
 }
 
-/// Returns whether a tensor is an embedding table or the weight of a product. The others are few numbers: biases,
-/// norms, learned positions, filters and halting units.
-bool is_large_matrix(const TensorInfo& tensor) {
-  const std::string_view name = tensor.name;
-  if (tensor.shape.size() != 2 || !name.ends_with(".weight")) return false;
-  for (const std::string_view part : {"embedding.", "generator.", "_attention.", "ssru.", "feed_forward."}) {
-    if (name.find(part) != std::string_view::npos) return true;
-  }
-  return false;
-}
-
 /// Returns the bytes of a safetensors file with the tensors of `file`, large matrices in 8 bits.
 std::string quantise_tensors(const SafetensorsFile& file) {
   std::list<std::vector<float>> floats;  // memory of `tensors`, as `matrices` is
@@ -112,7 +102,7 @@ std::string quantise_tensors(const SafetensorsFile& file) {
     }
     std::vector<float> values(tensor.bytes.size() / dtype_size(tensor.dtype));
     read_values(file, tensor, values);
-    if (!is_large_matrix(tensor)) {
+    if (!is_stored_in_8_bits(tensor.name, tensor.shape.size())) {
       tensors.push_back(
           {tensor.name, DType::kF32, tensor.shape, std::as_bytes(std::span(floats.emplace_back(std::move(values))))});
       continue;

@@ -48,7 +48,7 @@ struct TranslatedText {
   std::vector<std::int64_t> token_numbers;  // indices in the output vocabulary
   std::vector<AlignedPair> alignment;       // if requested, in ascending order of the outputs
   std::vector<AttentionRow> attention;      // if requested, one for each output token
-  std::vector<std::int64_t> ponder_steps;   // Universal Transformer only: of each token and each part's end token
+  std::vector<std::int64_t> ponder_steps;   // by token, each part's end token included, if tokens halt
 };
 
 struct Translation {

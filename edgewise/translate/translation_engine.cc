@@ -30,14 +30,22 @@ bool uses_shortlists(const TranslatorOptions& options, const SearchOptions& sear
   return options.shortlist == ShortlistUse::kAuto && options.search.value_or(search).kind != SearchKind::kScoring;
 }
 
+/// Returns the attention heads whose weights the scorers of a model return. Of a decoder without the layer that the
+/// config names, it is the last layer.
+CrossHeads heads_of(const ModelFiles& model, const TranslatorOptions& options) {
+  CrossHeads heads = options.search ? options.search->recorded_heads : model.experiment.search.recorded_heads;
+  if (options.depth.layers && heads.layer >= *options.depth.layers) heads.layer = -1;
+  return {options.attention_layer.value_or(heads.layer), options.attention_head.value_or(heads.head)};
+}
+
 ScorerFactory make_ensemble(std::vector<ModelFiles> models, const TranslatorOptions& options) {
   const std::optional<std::int64_t> gpu = choose_gpu({"Translator: device", options.device});
   std::vector<ScorerFactory> factories;
   factories.reserve(models.size());
   for (ModelFiles& model : models) {
-    factories.push_back(
-        gpu ? make_gpu_scorer_factory(std::move(model), options.precision, options.recorded_heads, options.stop, *gpu)
-            : make_runtime_scorer_factory(std::move(model), options.precision, options.recorded_heads, options.stop));
+    const CrossHeads heads = heads_of(model, options);
+    factories.push_back(gpu ? make_gpu_scorer_factory(std::move(model), options.precision, heads, options.stop, *gpu)
+                            : make_runtime_scorer_factory(std::move(model), options.precision, heads, options.stop));
   }
   if (factories.size() == 1) return std::move(factories.front());
   return [factories = std::move(factories)] {
@@ -59,6 +67,7 @@ LoadedModels load_models(std::vector<ModelFiles> models, const TranslatorOptions
   SearchOptions search = models.front().experiment.search;
   for (ModelFiles& model : models) {
     if (!uses_shortlists(options, search)) model.shortlist.reset();
+    set_decoder_depth(model, options.depth, "Translator");
   }
   return {
       .codec = std::move(codec), .search = std::move(search), .make_scorer = make_ensemble(std::move(models), options)};

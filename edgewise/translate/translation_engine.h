@@ -12,6 +12,7 @@
 #include "edgewise/base/stop_request.h"
 #include "edgewise/options/data_options.h"
 #include "edgewise/search/search.h"
+#include "edgewise/translate/decoder_depth.h"
 #include "edgewise/translate/model_files.h"
 #include "edgewise/translate/text_codec.h"
 
@@ -31,6 +32,7 @@ struct TranslatorOptions {
   std::string device = "cpu";                            // device/choose_gpu.h
   RuntimePrecision precision = RuntimePrecision::kFp32;  // number format of the model's matrix products
   ShortlistUse shortlist = ShortlistUse::kAuto;          // whether models use theirs
+  DecoderDepth depth = {};                               // the part of the decoder that translates
   std::optional<SearchOptions> search = {};              // all search options but the special tokens
   std::optional<std::int64_t> beam = {};                 // search.beam
   std::optional<std::int64_t> n_best = {};               // search.n_best
@@ -43,7 +45,8 @@ struct TranslatorOptions {
   int workers = 1;                                          // searches that run in parallel, each with its own scorer
   int threads = 0;                                          // threads of each worker; 0: num_threads() / workers
   bool alignment = false;                                   // whether translations have alignments and attention
-  CrossHeads recorded_heads = {};                           // attention heads that alignments are made from
+  std::optional<std::int64_t> attention_layer = {};         // search.attention_layer
+  std::optional<std::int64_t> attention_head = {};          // search.attention_head
   bool allow_unknown = false;                               // whether `<unknown>` may appear in an output
   bool protect = true;                                      // whether text that is no language is kept as it is
   std::int64_t max_pending_sentences = 4096;                // sentences of a stream that are read and not yet returned
@@ -61,6 +64,13 @@ struct TranslatorOptions {
         "shortlist", self.shortlist,
         "lexical shortlist of a model that has one: auto, which computes only the output tokens that it selects for an "
         "input, or off");
+    field("decoder_layers", self.depth.layers,
+          "first decoder layers, at whose end the model has an exit, to translate with; by default all layers",
+          at_least(1).at_most(1000));
+    field("exit_threshold", self.depth.exit_threshold,
+          "threshold of halting at exits, for a model that has them; 1: no token halts; by default that of the model's "
+          "config",
+          range_of<ExitOptions>("threshold"));
     field("input_language", self.languages.input,
           "a multilingual model's name of the language of inputs, such as eng_Latn; empty: as in the model's config");
     field("output_language", self.languages.output,
@@ -84,11 +94,6 @@ struct TranslatorOptions {
     field("threads", self.threads,
           "threads of each worker; 0: OMP_NUM_THREADS, or the number of available cores, divided by the workers",
           at_least(0).at_most(1024));
-    field("attention_layer", self.recorded_heads.layer,
-          "decoder layer whose cross-attention gives the alignments, from 0; -1: the last layer",
-          at_least(-1).at_most(1000));
-    field("attention_head", self.recorded_heads.head, "head of attention_layer, from 0; -1: the mean of all heads",
-          at_least(-1).at_most(65536));
     field("max_pending_tokens", self.max_pending_tokens,
           "most input tokens of all sentences that wait or are in translation; a call with more waits",
           at_least(1).at_most(1e12));
@@ -102,9 +107,9 @@ struct LoadedModels {
   ScorerFactory make_scorer;
 };
 
-/// Packs models from read_models; several are an ensemble. Of the options, device, precision, shortlist, search,
-/// recorded_heads and stop have an effect. Throws Error for an empty list, and StopException if options.stop is set
-/// meanwhile.
+/// Packs models from read_models; several are an ensemble. Of the options, device, precision, shortlist, depth, search,
+/// attention_layer, attention_head and stop have an effect. Throws Error for an empty list, and StopException if
+/// options.stop is set meanwhile.
 LoadedModels load_models(std::vector<ModelFiles> models, const TranslatorOptions& options);
 
 /// The text codec, the search options and the scorers of a model or an ensemble: what translating needs apart from a

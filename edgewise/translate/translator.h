@@ -32,7 +32,7 @@ class Translator {
   explicit Translator(std::vector<ModelFiles> models, const TranslatorOptions& options = {});
 
   /// Translates with scorers that `make_scorer` makes when a worker first needs one, at most one for each worker. Does
-  /// not use options.precision and options.recorded_heads.
+  /// not use options.precision, options.attention_layer and options.attention_head.
   Translator(TextCodec codec, ScorerFactory make_scorer, TranslatorOptions options = {});
 
   /// Translates one sentence in UTF-8, which may contain line feeds.

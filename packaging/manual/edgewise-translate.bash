@@ -17,6 +17,8 @@ _edgewise_translate() {
     ":--model") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
     ":--device") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
     ":--precision") mapfile -t COMPREPLY < <(compgen -W "fp32 bf16 int8" -- "$word"); return ;;
+    ":--decoder-layers") return ;;
+    ":--exit-threshold") return ;;
     ":--from") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
     ":--to") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
     ":--batch-sentences") return ;;
@@ -43,7 +45,7 @@ _edgewise_translate() {
   esac
   local names=
   case "$path" in
-    "") names="-h --help --version --out --model --device --precision --from --to --batch-sentences --batch-tokens --workers --attention-layer --attention-head --threads --shortlist --beam --nbest --length-penalty --set --prefix --max-input --long-inputs --max-line --bad-text --unknown --no-protect --scores --alignments --text --html --max-document --text-language --line-breaks --json --attention --shard --merge" ;;
+    "") names="-h --help --version --out --model --device --precision --decoder-layers --exit-threshold --from --to --batch-sentences --batch-tokens --workers --attention-layer --attention-head --threads --shortlist --beam --nbest --length-penalty --set --prefix --max-input --long-inputs --max-line --bad-text --unknown --no-protect --scores --alignments --text --html --max-document --text-language --line-breaks --json --attention --shard --merge" ;;
   esac
   if [[ $word == -* ]]; then
     mapfile -t COMPREPLY < <(compgen -W "$names" -- "$word")

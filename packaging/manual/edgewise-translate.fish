@@ -15,6 +15,8 @@ complete -c edgewise-translate -n '__fish_edgewise_translate_at ""' -l out -r -F
 complete -c edgewise-translate -n '__fish_edgewise_translate_at ""' -l model -r -F -d 'a run or model directory, or the name of a model such as en-de'
 complete -c edgewise-translate -n '__fish_edgewise_translate_at ""' -l device -r -F -d 'where to compute: cpu (default)'
 complete -c edgewise-translate -n '__fish_edgewise_translate_at ""' -l precision -x -a 'fp32 bf16 int8' -d 'the number format of matrix products: fp32 (default), bf16 or int8'
+complete -c edgewise-translate -n '__fish_edgewise_translate_at ""' -l decoder-layers -x -d 'the number of first decoder layers to translate with, at whose end the model has an exit'
+complete -c edgewise-translate -n '__fish_edgewise_translate_at ""' -l exit-threshold -x -d 'the threshold of halting at exits'
 complete -c edgewise-translate -n '__fish_edgewise_translate_at ""' -l from -r -F -d 'a multilingual model\'s name of the language of the inputs, such as eng_Latn'
 complete -c edgewise-translate -n '__fish_edgewise_translate_at ""' -l to -r -F -d 'a multilingual model\'s name of the language of the outputs, such as fra_Latn'
 complete -c edgewise-translate -n '__fish_edgewise_translate_at ""' -l batch-sentences -x -d 'the most sentences that a worker translates at a time'

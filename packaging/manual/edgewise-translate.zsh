@@ -9,6 +9,8 @@ _edgewise-translate() {
     '*--model=[a run or model directory, or the name of a model such as en-de]:TEXT:_files' \
     '(--device)--device=[where to compute\: cpu (default)]:TEXT:_files' \
     '(--precision)--precision=[the number format of matrix products\: fp32 (default), bf16 or int8]:ENUM:(fp32 bf16 int8)' \
+    '(--decoder-layers)--decoder-layers=[the number of first decoder layers to translate with, at whose end the model has an exit]:NUMBER:' \
+    '(--exit-threshold)--exit-threshold=[the threshold of halting at exits]:NUMBER:' \
     '(--from)--from=[a multilingual model'\''s name of the language of the inputs, such as eng_Latn]:TEXT:_files' \
     '(--to)--to=[a multilingual model'\''s name of the language of the outputs, such as fra_Latn]:TEXT:_files' \
     '(--batch-sentences)--batch-sentences=[the most sentences that a worker translates at a time]:NUMBER:' \

@@ -8,7 +8,7 @@ _edgewise() {
   fi
   for ((i = 1; i < COMP_CWORD; ++i)); do
     case "$path ${COMP_WORDS[i]}" in
-      " train" | " translate" | " generate" | " serve" | " vocab" | " average" | " quantise" | " shortlist" | " import" | " export" | " compare" | " score" | " score-pairs" | " perplexity" | " inspect" | " doctor" | " picture" | " picture attention" | " picture report" | " picture graph" | " picture graph complete" | " picture graph causal" | " picture graph window" | " picture graph strided" | " picture graph block" | " picture graph random" | " picture graph pattern" | " picture graph pairs" | " picture graph beam" | " picture training" | " picture halting" | " picture positions" | " bench" | " bench train" | " bench attention" | " bench message" | " bench decode" | " bench generate") path+=" ${COMP_WORDS[i]}" ;;
+      " train" | " translate" | " generate" | " serve" | " vocab" | " distil" | " average" | " quantise" | " shortlist" | " calibrate" | " import" | " export" | " compare" | " score" | " score-pairs" | " perplexity" | " inspect" | " doctor" | " picture" | " picture attention" | " picture report" | " picture graph" | " picture graph complete" | " picture graph causal" | " picture graph window" | " picture graph strided" | " picture graph block" | " picture graph random" | " picture graph pattern" | " picture graph pairs" | " picture graph beam" | " picture training" | " picture halting" | " picture positions" | " bench" | " bench train" | " bench attention" | " bench message" | " bench decode" | " bench generate") path+=" ${COMP_WORDS[i]}" ;;
     esac
   done
   COMPREPLY=()
@@ -26,6 +26,8 @@ _edgewise() {
     " translate:--model") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
     " translate:--device") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
     " translate:--precision") mapfile -t COMPREPLY < <(compgen -W "fp32 bf16 int8" -- "$word"); return ;;
+    " translate:--decoder-layers") return ;;
+    " translate:--exit-threshold") return ;;
     " translate:--from") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
     " translate:--to") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
     " translate:--batch-sentences") return ;;
@@ -72,6 +74,9 @@ _edgewise() {
     " serve:--threads") return ;;
     " vocab:--out") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
     " vocab:--set") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " distil:--out") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " distil:--set") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " distil:--threads") return ;;
     " average:--out") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
     " quantise:--out") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
     " shortlist:--out") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
@@ -81,6 +86,13 @@ _edgewise() {
     " shortlist:--threshold") return ;;
     " shortlist:--sentences") return ;;
     " shortlist:--iterations") return ;;
+    " calibrate:--out") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " calibrate:--loss") return ;;
+    " calibrate:--risk") return ;;
+    " calibrate:--beam") return ;;
+    " calibrate:--precision") mapfile -t COMPREPLY < <(compgen -W "fp32 bf16 int8" -- "$word"); return ;;
+    " calibrate:--workers") return ;;
+    " calibrate:--threads") return ;;
     " import:--out") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
     " export:--format") mapfile -t COMPREPLY < <(compgen -W "ctranslate2 huggingface marian" -- "$word"); return ;;
     " export:--out") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
@@ -93,6 +105,8 @@ _edgewise() {
     " score-pairs:--model") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
     " score-pairs:--device") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
     " score-pairs:--precision") mapfile -t COMPREPLY < <(compgen -W "fp32 bf16 int8" -- "$word"); return ;;
+    " score-pairs:--decoder-layers") return ;;
+    " score-pairs:--exit-threshold") return ;;
     " score-pairs:--from") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
     " score-pairs:--to") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
     " score-pairs:--batch-sentences") return ;;
@@ -188,6 +202,8 @@ _edgewise() {
     " bench message:--threads") return ;;
     " bench decode:--size") mapfile -t COMPREPLY < <(compgen -W "tiny small base big characters llama-125m" -- "$word"); return ;;
     " bench decode:--model") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
+    " bench decode:--decoder-layers") return ;;
+    " bench decode:--exit-threshold") return ;;
     " bench decode:--device") compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
     " bench decode:--precision") mapfile -t COMPREPLY < <(compgen -W "fp32 bf16 int8" -- "$word"); return ;;
     " bench decode:--beam") return ;;
@@ -211,18 +227,20 @@ _edgewise() {
   case "$path" in
     "") names="-h --help --version" ;;
     " train") names="-h --help --out --from --set --resume --end-with-parent --device --threads --processes --max-restarts --timeout" ;;
-    " translate") names="-h --help --out --model --device --precision --from --to --batch-sentences --batch-tokens --workers --attention-layer --attention-head --threads --shortlist --beam --nbest --length-penalty --set --prefix --max-input --long-inputs --max-line --bad-text --unknown --no-protect --scores --alignments --text --html --max-document --text-language --line-breaks --json --attention --shard --merge" ;;
+    " translate") names="-h --help --out --model --device --precision --decoder-layers --exit-threshold --from --to --batch-sentences --batch-tokens --workers --attention-layer --attention-head --threads --shortlist --beam --nbest --length-penalty --set --prefix --max-input --long-inputs --max-line --bad-text --unknown --no-protect --scores --alignments --text --html --max-document --text-language --line-breaks --json --attention --shard --merge" ;;
     " generate") names="-h --help --model --prompt --lines --json --echo --max-tokens --temperature --top-k --top-p --min-p --repetition-penalty --samples --seed --stop --ignore-end --precision --batch --threads" ;;
     " serve") names="-h --help --model --language-model --config --listen --drain-seconds --set --threads --print-config" ;;
     " vocab") names="-h --help --out --overwrite --set" ;;
+    " distil") names="-h --help --out --overwrite --set --threads" ;;
     " average") names="-h --help --out --overwrite" ;;
     " quantise") names="-h --help --out --overwrite" ;;
     " shortlist") names="-h --help --out --overwrite --alignment --first --best --threshold --sentences --iterations" ;;
+    " calibrate") names="-h --help --out --overwrite --loss --risk --beam --precision --workers --threads --json" ;;
     " import") names="-h --help --out --overwrite" ;;
     " export") names="-h --help --format --out --overwrite" ;;
     " compare") names="-h --help -o --out" ;;
     " score") names="-h --help --reference --tokenize --lowercase --chrf-word-order --digits --json" ;;
-    " score-pairs") names="-h --help --out --model --device --precision --from --to --batch-sentences --batch-tokens --workers --attention-layer --attention-head --threads --length-norm --alignments --json" ;;
+    " score-pairs") names="-h --help --out --model --device --precision --decoder-layers --exit-threshold --from --to --batch-sentences --batch-tokens --workers --attention-layer --attention-head --threads --length-norm --alignments --json" ;;
     " perplexity") names="-h --help --model --context --threads --json" ;;
     " inspect") names="-h --help --ponder --json" ;;
     " doctor") names="-h --help --threads --json" ;;
@@ -246,7 +264,7 @@ _edgewise() {
     " bench train") names="-h --help --size --precision --input --output --length --relation --tokens --steps --warmup --profile --json --device --threads" ;;
     " bench attention") names="-h --help --case --device --precision --repetitions --json --threads" ;;
     " bench message") names="-h --help --case --way --heads --head-size --repetitions --json --threads" ;;
-    " bench decode") names="-h --help --size --model --device --precision --beam --batch --input --sentences --output-length --min-seconds --workers --profile --json --threads" ;;
+    " bench decode") names="-h --help --size --model --decoder-layers --exit-threshold --device --precision --beam --batch --input --sentences --output-length --min-seconds --workers --profile --json --threads" ;;
     " bench generate") names="-h --help --size --precision --relation --sequences --prompt --tokens --repetitions --profile --json --threads" ;;
   esac
   if [[ $word == -* ]]; then
@@ -254,7 +272,7 @@ _edgewise() {
     return
   fi
   case "$path" in
-    "") mapfile -t COMPREPLY < <(compgen -W "train translate generate serve vocab average quantise shortlist import export compare score score-pairs perplexity inspect doctor picture bench" -- "$word") ;;
+    "") mapfile -t COMPREPLY < <(compgen -W "train translate generate serve vocab distil average quantise shortlist calibrate import export compare score score-pairs perplexity inspect doctor picture bench" -- "$word") ;;
     " picture") mapfile -t COMPREPLY < <(compgen -W "attention report graph training halting positions" -- "$word") ;;
     " picture graph") mapfile -t COMPREPLY < <(compgen -W "complete causal window strided block random pattern pairs beam" -- "$word") ;;
     " bench") mapfile -t COMPREPLY < <(compgen -W "train attention message decode generate" -- "$word") ;;

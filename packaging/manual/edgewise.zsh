@@ -17,9 +17,11 @@ _edgewise() {
         'generate:Continue a text with a language model'
         'serve:Translate texts for clients that speak HTTP, with the interfaces of LibreTranslate and DeepL, and continue texts with that of OpenAI'\''s completions'
         'vocab:Learn the vocabularies of a config and write them, for vocabulary.file of other configs'
+        'distil:Train a student on the translations of one model or of several, from a corpus to a small model'
         'average:Average the parameters of several models into one model'
         'quantise:Store the matrices of a model in 8 bits, a quarter of the size'
         'shortlist:Learn from sentence pairs which output tokens a model computes for an input'
+        'calibrate:Choose how early tokens halt at the exits of a model, with a bound on the loss of quality'
         'import:Convert a model of another system into a model directory'
         'export:Convert a model into the files of another system'
         'compare:Compare runs\: options that differ, best scores, speed and curves'
@@ -40,9 +42,11 @@ _edgewise() {
         generate) _edgewise_generate ;;
         serve) _edgewise_serve ;;
         vocab) _edgewise_vocab ;;
+        distil) _edgewise_distil ;;
         average) _edgewise_average ;;
         quantise) _edgewise_quantise ;;
         shortlist) _edgewise_shortlist ;;
+        calibrate) _edgewise_calibrate ;;
         import) _edgewise_import ;;
         export) _edgewise_export ;;
         compare) _edgewise_compare ;;
@@ -81,6 +85,8 @@ _edgewise_translate() {
     '*--model=[a run or model directory, or the name of a model such as en-de]:TEXT:_files' \
     '(--device)--device=[where to compute\: cpu (default)]:TEXT:_files' \
     '(--precision)--precision=[the number format of matrix products\: fp32 (default), bf16 or int8]:ENUM:(fp32 bf16 int8)' \
+    '(--decoder-layers)--decoder-layers=[the number of first decoder layers to translate with, at whose end the model has an exit]:NUMBER:' \
+    '(--exit-threshold)--exit-threshold=[the threshold of halting at exits]:NUMBER:' \
     '(--from)--from=[a multilingual model'\''s name of the language of the inputs, such as eng_Latn]:TEXT:_files' \
     '(--to)--to=[a multilingual model'\''s name of the language of the outputs, such as fra_Latn]:TEXT:_files' \
     '(--batch-sentences)--batch-sentences=[the most sentences that a worker translates at a time]:NUMBER:' \
@@ -160,6 +166,16 @@ _edgewise_vocab() {
     '*--set=[section.key=value, replaces a value of the config]:TEXT:_files' \
     '::config:_files'
 }
+_edgewise_distil() {
+  _arguments -s \
+    '(-h --help)-h[Print this help message and exit]' \
+    '(-h --help)--help[Print this help message and exit]' \
+    '(--out)--out=[the directory to write\: a folder for each step]:TEXT:_files' \
+    '(--overwrite)--overwrite[make steps again whose files or options have changed since]' \
+    '*--set=[section.key=value, replaces a value of the config]:TEXT:_files' \
+    '(--threads)--threads=[the number of threads]:NUMBER:' \
+    ':config:_files'
+}
 _edgewise_average() {
   _arguments -s \
     '(-h --help)-h[Print this help message and exit]' \
@@ -191,6 +207,23 @@ _edgewise_shortlist() {
     ':model:_files' \
     ':inputs:_files' \
     ':outputs:_files'
+}
+_edgewise_calibrate() {
+  _arguments -s \
+    '(-h --help)-h[Print this help message and exit]' \
+    '(-h --help)--help[Print this help message and exit]' \
+    '(--out)--out=[the model directory to write]:TEXT:_files' \
+    '(--overwrite)--overwrite[replace the directory of --out if it exists and a command of Edgewise wrote it]' \
+    '(--loss)--loss=[the largest expected loss of a sentence, in points of chrF]:NUMBER:' \
+    '(--risk)--risk=[the largest probability that the expected loss is above --loss]:NUMBER:' \
+    '(--beam)--beam=[the number of hypotheses in the beam]:NUMBER:' \
+    '(--precision)--precision=[the number format of matrix products\: fp32 (default), bf16 or int8]:ENUM:(fp32 bf16 int8)' \
+    '(--workers)--workers=[the number of searches that run in parallel and share the threads]:NUMBER:' \
+    '(--threads)--threads=[the number of threads]:NUMBER:' \
+    '(--json)--json[print the tested thresholds as one line of JSON]' \
+    ':model:_files' \
+    ':inputs:_files' \
+    ':references:_files'
 }
 _edgewise_import() {
   _arguments -s \
@@ -237,6 +270,8 @@ _edgewise_score-pairs() {
     '*--model=[a run or model directory, or the name of a model such as en-de]:TEXT:_files' \
     '(--device)--device=[where to compute\: cpu (default)]:TEXT:_files' \
     '(--precision)--precision=[the number format of matrix products\: fp32 (default), bf16 or int8]:ENUM:(fp32 bf16 int8)' \
+    '(--decoder-layers)--decoder-layers=[the number of first decoder layers to translate with, at whose end the model has an exit]:NUMBER:' \
+    '(--exit-threshold)--exit-threshold=[the threshold of halting at exits]:NUMBER:' \
     '(--from)--from=[a multilingual model'\''s name of the language of the inputs, such as eng_Latn]:TEXT:_files' \
     '(--to)--to=[a multilingual model'\''s name of the language of the outputs, such as fra_Latn]:TEXT:_files' \
     '(--batch-sentences)--batch-sentences=[the most sentences that a worker translates at a time]:NUMBER:' \
@@ -265,7 +300,7 @@ _edgewise_inspect() {
   _arguments -s \
     '(-h --help)-h[Print this help message and exit]' \
     '(-h --help)--help[Print this help message and exit]' \
-    '(--ponder)--ponder=[a file of sentences, one per line, or - for standard input\: count the ponder steps that a Universal Transformer takes for each token]:TEXT:_files' \
+    '(--ponder)--ponder=[a file of sentences, one per line, or - for standard input\: count the ponder steps of each token\: those of a Universal Transformer, or the layers of a decoder with exits]:TEXT:_files' \
     '(--json)--json[print the result of --ponder as JSON]' \
     ':path:_files'
 }
@@ -291,7 +326,7 @@ _edgewise_picture() {
         'report:Write a page about a run\: curves, translations and attention'
         'graph:Draw a graph of tokens\: nodes and edges, or from 1000 nodes on the adjacency matrix'
         'training:Draw the course of training\: loss, scores, learning rate, speed, and how attention changed'
-        'halting:Draw how many ponder steps a Universal Transformer takes for each token'
+        'halting:Draw how many ponder steps a Universal Transformer, or how many layers a decoder with exits, takes for each token'
         'positions:Draw the positional encodings\: as a map, and single dimensions as curves'
       )
       _describe subcommand subcommands
@@ -569,6 +604,8 @@ _edgewise_bench_decode() {
     '(-h --help)--help[Print this help message and exit]' \
     '(--size)--size=[the size of a random model\: tiny (default), small, base or big]:ENUM:(tiny small base big characters llama-125m)' \
     '(--model)--model=[a run or model directory, instead of a random model]:TEXT:_files' \
+    '(--decoder-layers)--decoder-layers=[the number of first decoder layers of --model to decode with, at whose end it has an exit]:NUMBER:' \
+    '(--exit-threshold)--exit-threshold=[the threshold of halting at the exits of --model]:NUMBER:' \
     '(--device)--device=[where to compute\: cpu (default)]:TEXT:_files' \
     '(--precision)--precision=[the number format of the weights\: fp32 (default), bf16 or int8]:ENUM:(fp32 bf16 int8)' \
     '(--beam)--beam=[the number of hypotheses in the beam]:NUMBER:' \

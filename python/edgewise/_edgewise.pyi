@@ -68,6 +68,8 @@ class Translator:
     device: where translating computes: cpu; cuda, the first GPU; cuda:N, the GPU number N; or auto, a GPU if one can be used
     precision: number format of matrix products
     shortlist: lexical shortlist of a model that has one: auto, which computes only the output tokens that it selects for an input, or off
+    decoder_layers: first decoder layers, at whose end the model has an exit, to translate with; by default all layers
+    exit_threshold: threshold of halting at exits, for a model that has them; 1: no token halts; by default that of the model's config
     input_language: a multilingual model's name of the language of inputs, such as eng_Latn; empty: as in the model's config
     output_language: a multilingual model's name of the language of outputs, such as fra_Latn; empty: as in the model's config
     max_input: most tokens of an input; 0: no limit but that of a model with learned positions; by default the limit of training
@@ -78,8 +80,6 @@ class Translator:
     batch_tokens: most input tokens that a worker translates at a time; 0: no limit
     workers: searches that run in parallel and share the cores
     threads: threads of each worker; 0: OMP_NUM_THREADS, or the number of available cores, divided by the workers
-    attention_layer: decoder layer whose cross-attention gives the alignments, from 0; -1: the last layer
-    attention_head: head of attention_layer, from 0; -1: the mean of all heads
     max_pending_tokens: most input tokens of all sentences that wait or are in translation; a call with more waits
     kind: search method: beam, sampling, or scoring of given outputs
     rules: rules of beam search: edgewise, or huggingface, which gives the outputs of generate() in transformers 5
@@ -88,6 +88,8 @@ class Translator:
     length_norm: divisor of log-probabilities in scores: gnmt and power (with length_penalty), average (the length) or none
     length_penalty: exponent of the gnmt length norm, or of the length with length_norm=power and with rules=huggingface; larger values favour longer outputs
     coverage_penalty: weight of the penalty for input tokens with little attention; 0: no penalty
+    attention_layer: decoder layer whose cross-attention gives alignments and coverage, from 0; -1: the last layer
+    attention_head: head of attention_layer, from 0; -1: the mean of all heads
     length_factor: longest output: length_factor * input length + length_offset tokens
     length_offset: constant part of the longest output, in tokens
     max_length: most tokens of an output, for inputs of any length; 0: no limit; with rules=huggingface, the begin and the end token count, and a limit is needed
@@ -114,6 +116,8 @@ class Translator:
         device: str = ...,
         precision: Literal["fp32", "bf16", "int8"] = ...,
         shortlist: Literal["auto", "off"] = ...,
+        decoder_layers: int | None = ...,
+        exit_threshold: float | None = ...,
         input_language: str = ...,
         output_language: str = ...,
         max_input: int | None = ...,
@@ -124,8 +128,6 @@ class Translator:
         batch_tokens: int = ...,
         workers: int = ...,
         threads: int = ...,
-        attention_layer: int = ...,
-        attention_head: int = ...,
         max_pending_tokens: int = ...,
         kind: Literal["beam", "sampling", "scoring"] = ...,
         rules: Literal["edgewise", "huggingface"] = ...,
@@ -134,6 +136,8 @@ class Translator:
         length_norm: Literal["gnmt", "power", "average", "none"] = ...,
         length_penalty: float = ...,
         coverage_penalty: float = ...,
+        attention_layer: int = ...,
+        attention_head: int = ...,
         length_factor: float = ...,
         length_offset: int = ...,
         max_length: int = ...,

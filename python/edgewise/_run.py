@@ -18,7 +18,12 @@ if TYPE_CHECKING:
     import pandas as _pandas  # type: ignore[import-untyped,unused-ignore]
 
 _MODELS = ("best", "last", "previous")
-_HISTOGRAMS = ("valid_encoder_steps", "valid_decoder_steps")
+_OBJECTS = {
+    "valid_encoder_steps": "numbers of nodes by their steps",
+    "valid_decoder_steps": "numbers of nodes by their steps",
+    "valid_exit_loss": "losses by their layers",
+    "valid_exit_accuracy": "accuracies by their layers",
+}
 
 
 class Run:
@@ -143,11 +148,11 @@ def _read_line(line: bytes, where: str) -> dict[str, Any]:
 def _value_of(name: str, value: Any, where: str) -> Any:
     if value is None:
         return float("nan")
-    if name in _HISTOGRAMS:
+    if name in _OBJECTS:
         try:
-            return {int(steps): nodes for steps, nodes in value.items()}
+            return {int(key): float("nan") if number is None else number for key, number in value.items()}
         except (AttributeError, ValueError):
-            raise Error(f"{where}: {name} is {value!r:.80}, needs numbers of nodes by their steps") from None
+            raise Error(f"{where}: {name} is {value!r:.80}, needs {_OBJECTS[name]}") from None
     if not isinstance(value, (int, float)):
         raise Error(f"{where}: {name} is {value!r:.80}, needs a number")
     return value

@@ -86,7 +86,7 @@ ROOFLINES = {
     "ScatterRowsKernel": Roofline(f"{HYPOTHESES:,} × {2 * SIZE:,}", HYPOTHESES * 2 * SIZE * 6),
     "LogitsTileRows": Roofline(f"{HYPOTHESES:,} × {VOCABULARY:,}", HYPOTHESES * VOCABULARY * 4, HYPOTHESES * VOCABULARY * 5),
     "SoftmaxLossRows": loss(),
-    "RDropLossPairs": loss(),
+    "ConsistencyLossPairs": loss(),
     "TiledForward<Bf16Layout>": attention(2, 4, 2, TENSOR_CORES),
     "TiledForward<F32Layout>": attention(2, 4, 4, FLOATS),
     "RowRecords": attention(0, 2, 2, FLOATS),

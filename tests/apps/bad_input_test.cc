@@ -68,7 +68,7 @@ TEST_F(BadInput, RefusesAnImpossibleScheduleOrMetricBeforeItReadsTheCorpus) {
   expect_refused(train("text.toml", {"train.schedule=linear", "train.steps=5", "train.warmup=20"}),
                  "train: train.steps is 5, the linear schedule needs more than its train.warmup of 20");
   expect_refused(train("text.toml", {"train.best_by=sequences"}),
-                 "train: train.best_by is sequences, needs data.task=copy, reverse or sort");
+                 "train: train.best_by is sequences, needs data.task=copy, reverse, sort or addition");
   expect_refused(train("letters.toml", {"train.best_by=bleu"}), "train: train.best_by is bleu, needs data.task=text");
   EXPECT_FALSE(std::filesystem::exists(path("run")));
 }
@@ -505,8 +505,8 @@ TEST_F(BadInput, RefusesToResumeWithAnotherVocabularyOrModel) {
     const std::string before = error.substr(error.find(", needs ") + 8);
     expect_refused({"train", "tiny.toml", "--out", "run", "--resume", "--set", "train.steps=4", "--set", setting},
                    "train: " + error +
-                       " as in run/last/config.toml, because a resumed run keeps its vocabulary and its "
-                       "model; set " +
+                       " as in run/last/config.toml, because a resumed run keeps its vocabulary, its model and the "
+                       "part that it trains; set " +
                        option + "=" + before + ", or begin another run");
     EXPECT_EQ(names_in(path("run")), files);
     EXPECT_EQ(read("run/last/config.toml"), config);

@@ -216,8 +216,10 @@ report(players[1].querySelector("button").textContent);
 
 TEST_F(PictureDrawings, RefuseAModelWithoutAdaptiveComputation) {
   train();
-  expect_refused({"picture", "halting", "--model", "run", "--input", "a", "-o", "x.html"},
-                 "steps: the model is a transformer, whose nodes take all its layers, needs a universal one");
+  expect_refused(
+      {"picture", "halting", "--model", "run", "--input", "a", "-o", "x.html"},
+      "steps: the model is a transformer, whose nodes take all its layers, needs a universal one, or exits whose "
+      "threshold is below 1");
 }
 
 TEST_F(PictureDrawings, DrawThePositionalEncodings) {

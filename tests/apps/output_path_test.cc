@@ -49,6 +49,8 @@ class OutputPath : public ProgramTest {
 };
 
 TEST_F(OutputPath, OfADirectoryThatExistsNeedsOverwrite) {
+  run_well(
+      {"train", "tiny.toml", "--out", "exits", "--set", "model.decoder_layers=2", "--set", "model.exits.layers=[1]"});
   run_well({"export", "model", "--format", "ctranslate2", "--out", "other"});
   const std::vector<std::pair<std::string, Words>> commands = {
       {"edgewise import", {"import", "foreign", "--out", "other"}},
@@ -56,6 +58,7 @@ TEST_F(OutputPath, OfADirectoryThatExistsNeedsOverwrite) {
       {"average", {"average", "model", "--out", "other"}},
       {"quantise", {"quantise", "model", "--out", "other"}},
       {"shortlist", {"shortlist", "model", "in", "in", "--out", "other"}},
+      {"calibrate", {"calibrate", "exits", "in", "in", "--out", "other", "--loss", "99", "--risk", "0.5"}},
       {"vocab", {"vocab", "tiny.toml", "--out", "other"}},
   };
   for (auto [caller, command] : commands) {
@@ -83,6 +86,7 @@ TEST_F(OutputPath, IsNotAnInputNorADirectoryOfOne) {
       {{"average", "outer/model", "model", "--out", "model"}, "average: model" + is_input},
       {{"quantise", "link", "--out", "model"}, "quantise: model" + is_input},
       {{"shortlist", "link", "in", "in", "--out", "model"}, "shortlist: model" + is_input},
+      {{"calibrate", "link", "in", "in", "--out", "model"}, "calibrate: model" + is_input},
   };
   for (auto [command, error] : commands) {
     expect_unchanged(command, error);
@@ -159,6 +163,18 @@ TEST_F(OutputPath, OfAFileDoesNotBelongToAModelOrARun) {
   write("run/page.html", "earlier");
   run_well({"picture", "graph", "causal", "-o", "run/page.html"});
   EXPECT_NE(read("run/page.html"), "earlier");
+}
+
+TEST_F(OutputPath, OfADistillationIsNeitherAModelNorARun) {
+  write("distil.toml", "teachers = [\"model\"]\ninputs = [\"in\"]\nstudent = \"tiny.toml\"\n");
+  fs::create_directories(path("run"));
+  fs::copy(path("model"), path("run/best"));
+  for (const std::string out : {"model", "run"}) {
+    const std::string error =
+        "distil: " + out + " holds a model, needs a directory for the steps; choose another --out";
+    expect_unchanged({"distil", "distil.toml", "--out", out}, error);
+    expect_unchanged({"distil", "distil.toml", "--out", out, "--overwrite"}, error);
+  }
 }
 
 TEST_F(OutputPath, OfATrainingIsNeitherAModelNorARun) {

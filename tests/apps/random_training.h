@@ -71,11 +71,14 @@ class RandomTraining {
   }
 
   std::string model() {
+    const std::string kind = pick({"transformer", "transformer", "universal"});
+    const std::string decoder = kind == "transformer" && number(0, 1) == 0
+                                    ? "decoder_layers = 3\nexits.layers = [1, 2]\n"
+                                    : "decoder_layers = 1\n";
     return fmt::format(
-        "[model]\nkind = \"{}\"\nencoder_layers = {}\ndecoder_layers = 1\nsize = {}\nheads = 2\nfeed_forward = 16\n"
+        "[model]\nkind = \"{}\"\nencoder_layers = {}\n{}size = {}\nheads = 2\nfeed_forward = 16\n"
         "dropout.residual = {}\ndropout.attention = {}\n",
-        pick({"transformer", "transformer", "universal"}), number(1, 2), pick({"16", "64"}), pick({"0.0", "0.2"}),
-        pick({"0.0", "0.2"}));
+        kind, number(1, 2), decoder, pick({"16", "64"}), pick({"0.0", "0.2"}), pick({"0.0", "0.2"}));
   }
 
   /// Returns a schedule with the options that have an effect on it.
@@ -89,11 +92,12 @@ class RandomTraining {
   std::string train() {
     return fmt::format(
         "[train]\nepochs = 0\nsteps = {}\nseed = {}\n{}"
-        "accumulate = {}\nrdrop = {}\nprecision = \"{}\"\nclip_norm = {}\naverage = {}\n"
+        "accumulate = {}\n{}{}clip_norm = {}\naverage = {}\n"
         "keep_best = {}\npatience = {}\nlog_every = {}\nvalidate_every = {}\nsave_every = {}\nbest_by = \"{}\"\n",
-        kSteps, number(1, 1000), schedule(), number(1, 3), pick({"0.0", "1.0"}), pick({"fp32", "bf16"}),
-        pick({"0.0", "0.5"}), pick({"0.0", "0.9"}), number(0, 2), pick({"0", "0", "3"}), pick({"0", "3", "7"}),
-        pick({"0", "7", "20", "25"}), pick({"0", "3", "10"}), pick({"auto", "loss", "accuracy"}));
+        kSteps, number(1, 1000), schedule(), number(1, 3), pick({"", "rdrop = 1.0\n", "simcut = 2.0\ncut = 0.1\n"}),
+        pick({"", "precision = \"bf16\"\n", "quantise = \"int8\"\n"}), pick({"0.0", "0.5"}), pick({"0.0", "0.9"}),
+        number(0, 2), pick({"0", "0", "3"}), pick({"0", "3", "7"}), pick({"0", "7", "20", "25"}),
+        pick({"0", "3", "10"}), pick({"auto", "loss", "accuracy"}));
   }
 
   std::mt19937_64 random_;

@@ -71,8 +71,15 @@ class StreamsProgram : public ProgramTest {
   /// Makes what the arguments below need.
   void make_models() const {
     run_well({"train", "tiny.toml", "--out", "run"});
+    run_well({"train", "tiny.toml", "--out", "teacher", "--set", "search.min_length=1"});  // no empty outputs
     run_well({"train", "tiny.toml", "--out", "universal", "--set", "model.kind=universal"});
+    run_well(
+        {"train", "tiny.toml", "--out", "exits", "--set", "model.decoder_layers=2", "--set", "model.exits.layers=[1]"});
     write("language.toml", kTinyLanguageConfig);
+    write("student.toml",
+          "[batch]\ntokens = 60\n[model]\nencoder_layers = 1\ndecoder_layers = 1\nsize = 8\nheads = 2\n"
+          "feed_forward = 8\n[train]\nepochs = 0\nsteps = 1\nwarmup = 1\n");
+    write("distil.toml", "teachers = [\"teacher\"]\ninputs = [\"in\"]\nstudent = \"student.toml\"\n");
     run_well({"train", "language.toml", "--out", "language"});
     run_well({"export", "run", "--format", "ctranslate2", "--out", "foreign"});
   }
@@ -81,11 +88,13 @@ class StreamsProgram : public ProgramTest {
   static const std::map<std::string, Words>& arguments() {
     static const std::map<std::string, Words> all = {
         {"train", {"tiny.toml", "--out", "new"}},
+        {"distil", {"distil.toml", "--out", "students"}},
         {"translate", {"--model", "run", "in"}},
         {"vocab", {"tiny.toml", "--out", "vocabulary"}},
         {"average", {"run", "--out", "mean"}},
         {"quantise", {"run", "--out", "small", "--overwrite"}},
         {"shortlist", {"run", "in", "in", "--out", "listed", "--overwrite"}},
+        {"calibrate", {"exits", "in", "in", "--out", "calibrated", "--loss", "99", "--risk", "0.5", "--overwrite"}},
         {"export", {"run", "--format", "ctranslate2", "--out", "exported"}},
         {"import", {"foreign", "--out", "imported"}},
         {"compare", {"run", "-o", "page.html"}},
@@ -132,15 +141,16 @@ class StreamsProgram : public ProgramTest {
   }
 
   void remove_results() const {
-    for (const char* file : {"new", "vocabulary", "mean", "exported", "imported", "page.html", "page.svg"}) {
+    for (const char* file :
+         {"new", "vocabulary", "mean", "exported", "imported", "students", "page.html", "page.svg"}) {
       std::filesystem::remove_all(path(file));
     }
   }
 
   /// Returns whether the command of a name writes its result to files.
   static bool writes_files(const std::string& name) {
-    static const std::set<std::string> writers = {"train",  "vocab",    "average",  "export",
-                                                  "import", "quantise", "shortlist"};
+    static const std::set<std::string> writers = {"train",    "vocab",     "average", "export",   "import",
+                                                  "quantise", "shortlist", "distil",  "calibrate"};
     return writers.contains(name) || name.starts_with("picture ");
   }
 };

@@ -123,6 +123,8 @@ TEST_F(TrainProgram, LearnsWithEachOptionOfARecipe) {
        {0.02 / std::sqrt(10), 0.02 / std::sqrt(20), 0.02 / std::sqrt(30), 0.01 / std::sqrt(10)}},
       {{"train.schedule=cosine"}, {cosine(10), cosine(20), cosine(30), cosine(40)}},
       {{"train.rdrop=2", "model.dropout.residual=0.2"}, constant},
+      {{"train.simcut=2", "train.cut=0.2"}, constant},
+      {{"train.quantise=int8"}, constant},
       {{"model.dropout.residual=0.2"}, constant},
       {{"model.dropout.word=0.2"}, constant},
       {{"model.dropout.attention=0.2"}, constant}};
@@ -188,6 +190,36 @@ TEST_F(TrainProgram, ResumesAnInterruptedRunWithTheSameBits) {
   EXPECT_EQ(interrupted.exit_code, 130) << interrupted.output << interrupted.errors;
   EXPECT_NE(interrupted.output.find("all is saved. To go on, add --resume to the command."), std::string::npos);
   EXPECT_TRUE(read("whole/last/model.safetensors") == read("parts/last/model.safetensors"));
+}
+
+TEST_F(TrainProgram, LearnsTheLinksOfAnAlignmentFileAndResumesWithTheSameBits) {
+  std::string pairs;
+  std::string links;
+  for (int i = 0; i < 60; ++i) {
+    const std::string a(1, static_cast<char>('a' + i % 5));
+    const std::string b(1, static_cast<char>('a' + i / 5 % 5));
+    pairs += a + " " + b + " c\tc " + b + " " + a + "\n";
+    links += "0-2 1-1 2-0\n";
+  }
+  write("pairs.tsv", pairs);
+  write("links", links);
+  write("short", links.substr(12));
+  write("guided.toml",
+        "[data]\ntrain = [\"pairs.tsv\"]\nalignments = [\"links\"]\n[vocabulary]\nshared = true\n[batch]\ntokens = 30\n"
+        "[model]\nencoder_layers = 1\ndecoder_layers = 2\nsize = 16\nheads = 2\nfeed_forward = 16\n"
+        "[train]\nepochs = 0\nsteps = 30\nwarmup = 5\nguided_alignment = 1.0\n");
+  const auto train = [&](const std::string& out, const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = {"train", "guided.toml", "--out", out};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    run_well(arguments);
+    return read(out + "/last/model.safetensors");
+  };
+  const std::string whole = train("whole", {});
+  train("parts", {"--set", "train.steps=11"});
+  EXPECT_TRUE(train("parts", {"--resume"}) == whole);
+  EXPECT_FALSE(train("other", {"--set", "train.guided_alignment=2.0"}) == whole);
+  expect_refused({"train", "guided.toml", "--out", "refused", "--set", R"(data.alignments=["short"])"},
+                 "read_pairs: pairs.tsv has 60 lines and short has 59; a file of links needs one line for each pair");
 }
 
 const std::vector<std::string> kEndless = {"train", "tiny.toml",

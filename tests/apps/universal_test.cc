@@ -259,8 +259,10 @@ TEST_F(UniversalProgram, RefusesToCountThePonderStepsOfATransformer) {
   write("tiny.toml", kTinyConfig);
   run_well({"train", "tiny.toml", "--out", "run"});
   write("inputs", "a b\n");
-  expect_refused({"inspect", "run", "--ponder", "inputs"},
-                 "steps: the model is a transformer, whose nodes take all its layers, needs a universal one");
+  expect_refused(
+      {"inspect", "run", "--ponder", "inputs"},
+      "steps: the model is a transformer, whose nodes take all its layers, needs a universal one, or exits whose "
+      "threshold is below 1");
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 
 #include "edgewise/base/files/files.h"
 #include "edgewise/base/files/json_settings.h"
+#include "edgewise/convert/causal_config.h"
 #include "edgewise/convert/exported_model.h"
 #include "edgewise/convert/hugging_face_tensors.h"
 #include "edgewise/convert/imported_model.h"
@@ -26,6 +27,7 @@
 #include "edgewise/nn/serialize.h"
 #include "edgewise/translate/model_files.h"
 #include "tests/base/support.h"
+#include "tests/convert/model_changes.h"
 #include "tests/convert/trainable_model.h"
 #include "tests/support/whole_files.h"
 
@@ -187,7 +189,7 @@ TEST_P(CausalModelTest, HasTheLossOfEachTokenAndOfTheEnd) {
     Pass pass = Pass::inference();
 
     const LossSums sums =
-        model.model->loss(make_batch(std::vector<TokenPair>{{{}, tokens}}), options, /*rdrop=*/0, pass).sums();
+        model.model->loss(make_batch(std::vector<TokenPair>{{{}, tokens}}), options, /*added=*/{}, pass).sums();
 
     EXPECT_EQ(sums.tokens, rows);
     EXPECT_NEAR(sums.loss / static_cast<double>(rows), at::cross_entropy_loss(logits, labels).item<double>(),
@@ -293,16 +295,10 @@ TEST(CausalModelFiles, KeepScaledPositionsAndAllTokensThatEndATextWhenTheyAreImp
   const TemporaryFolder folder;
   const fs::path source = folder / "source";
   fs::copy(EDGEWISE_CONVERT_FIXTURES "/../causal_models/llama_tied", source);
-  const auto replace = [&](const char* name, std::string_view part, std::string_view replacement) {
-    std::string text = read_file(source / name, kCaller);
-    const std::size_t found = text.find(part);
-    ASSERT_NE(found, std::string::npos) << part;
-    write_file_atomically(source / name, text.replace(found, part.size(), replacement), kCaller);
-  };
-  replace("generation_config.json", "97", "[97, 5, 3, 97]");
+  replace("generation_config.json", "97", "[97, 5, 3, 97]")(source);
   replace("config.json", R"("rope_type": "default")",
           R"("rope_type": "llama3", "factor": 4.0, "low_freq_factor": 1.0, "high_freq_factor": 2.0,
-             "original_max_position_embeddings": 16)");
+             "original_max_position_embeddings": 16)")(source);
   write_model(import_model(source, kCaller), folder / "model", kCaller);
 
   const ModelFiles model = read_model_files(folder / "model", kCaller);
@@ -321,6 +317,44 @@ TEST(CausalModelFiles, KeepScaledPositionsAndAllTokensThatEndATextWhenTheyAreImp
   for (const auto& entry : fs::directory_iterator(folder / "model")) {
     const fs::path name = entry.path().filename();
     EXPECT_EQ(read_file(folder / "again" / name, kCaller), read_file(entry.path(), kCaller)) << name;
+  }
+}
+
+TEST(CausalConfig, HasTheWindowsThatTransformersReads) {
+  constexpr const char* kWindow = R"("sliding_window": 4)";
+  constexpr const char* kUse = R"("use_sliding_window": true)";
+  constexpr const char* kTypes = R"("layer_types")";
+  constexpr const char* kLayers = R"("max_window_layers": 1)";
+  const auto without = [](const std::string& member) {
+    return replace("config.json", member, "\"_was" + member.substr(1));
+  };
+  const StringLists only_last = {{"causal"}, {"window 3"}};
+  const struct {
+    std::string model;
+    std::vector<Change> changes;
+    StringLists relation;
+  } cases[] = {
+      {"llama_tied", {}, {{"causal"}}},
+      {"mistral", {}, {{"window 4"}}},
+      {"mistral", {without(kWindow)}, {{"window 4096"}}},
+      {"mistral", {replace("config.json", kWindow, R"("sliding_window": null)")}, {{"causal"}}},
+      {"mistral",
+       {add("config.json", R"("layer_types": ["sliding_attention", "full_attention"])")},
+       {{"window 4"}, {"causal"}}},
+      {"qwen2", {}, only_last},
+      {"qwen2", {without(kTypes)}, only_last},
+      {"qwen2", {without(kTypes), replace("config.json", kLayers, R"("max_window_layers": 0)")}, {{"window 3"}}},
+      {"qwen2", {without(kTypes), without(kLayers)}, {{"causal"}}},
+      {"qwen2", {without(kTypes), without(kUse)}, {{"causal"}}},
+      {"qwen2", {without(R"("sliding_window": 3)")}, {{"causal"}, {"window 4096"}}},
+  };
+  for (const auto& [model, changes, relation] : cases) {
+    const TemporaryFolder folder;
+    const fs::path copy = folder / "copy";
+    fs::copy(EDGEWISE_CONVERT_FIXTURES "/../causal_models/" + model, copy);
+    for (const Change& change : changes) change(copy);
+
+    EXPECT_EQ(read_causal_config(copy, kCaller).model.relation, relation) << read_file(copy / "config.json", kCaller);
   }
 }
 

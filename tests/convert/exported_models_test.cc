@@ -193,6 +193,7 @@ TEST_F(LearnedModelTest, IntegersOf8BitsBecomeTheirValues) {
 TEST_F(LearnedModelTest, OptionsThatTheOtherSystemLacksAreRefusedByName) {
   const std::vector<Refusal> refusals = {
       {[](Experiment& e) { e.model.score = ScoreKind::kAdditive; }, "model.score is additive, needs dot"},
+      {[](Experiment& e) { e.model.exits.layers = {1}; }, "model.exits.layers is a list, needs []"},
       {[](Experiment& e) { e.model.clamp = 5; }, "model.clamp is 5, needs no limit"},
       {[](Experiment& e) { e.model.kind = ModelKind::kUniversal; }, "model.kind is universal, needs transformer"},
       {[](Experiment& e) { e.model.norm = NormKind::kStdNorm; }, "model.norm is std_norm, needs layer_norm"},
@@ -244,6 +245,9 @@ TEST_F(LearnedModelTest, OptionsThatMarianLacksAreRefusedByName) {
       {[](Experiment& e) { e.model.scale_embedding = false; },
        "model.scale_embedding is false, needs true, because Marian multiplies by sqrt(size)"},
       {[](Experiment& e) { e.model.positions = PositionKind::kLearned; }, "model.positions is learned, needs marian"},
+      {[](Experiment& e) { e.model.share_layers = true; }, "model.share_layers is true, needs false"},
+      {[](Experiment& e) { e.model.log_scale = true; }, "model.log_scale is true, needs false"},
+      {[](Experiment& e) { e.model.mirror_positions = true; }, "model.mirror_positions is true, needs false"},
       {[](Experiment& e) { e.model.begin_embedding = BeginEmbedding::kLearned; },
        "model.begin_embedding is learned, needs zero, because Marian begins outputs with a vector of zeros"},
       {[](Experiment& e) { e.data.end_input = false; },

@@ -67,7 +67,7 @@ TEST_F(HostileCausalTest, OfLlamaNamesTheSettingThatEdgewiseDoesNotHave) {
       causal_model("llama_tied"),
       {
           {"another model", replace(kCausal, R"("llama")", R"("qwen3")"),
-           R"({}/config.json: model_type is "qwen3", needs marian, m2m_100, gpt2, llama, mistral or qwen2)"},
+           R"({}/config.json: model_type is "qwen3", needs marian, m2m_100, gpt2, llama, mistral, ministral or qwen2)"},
           {"an activation", replace(kCausal, R"("silu")", R"("mish")"),
            R"({}/config.json: hidden_act is "mish", needs gelu_new,)"},
           {"unknown scaling", replace(kCausal, rope, R"("rope_type": "yarn", "factor": 8.0)"),
@@ -106,7 +106,11 @@ TEST_F(HostileCausalTest, OfLlamaNamesTheSettingThatEdgewiseDoesNotHave) {
 TEST_F(HostileCausalTest, NamesTheSettingOfWindows) {
   expect_errors(causal_model("mistral"),
                 {{"no tokens", replace(kCausal, R"("sliding_window": 4)", R"("sliding_window": 0)"),
-                  "{}/config.json: sliding_window is 0, needs at least 1"}});
+                  "{}/config.json: sliding_window is 0, needs at least 1"},
+                 {"a setting of Qwen 2", add(kCausal, R"("use_sliding_window": false)"),
+                  "{}/config.json: use_sliding_window is false, needs to be left out"}});
+  expect_errors(causal_model("llama_tied"), {{"a window", add(kCausal, R"("sliding_window": 4)"),
+                                              "{}/config.json: sliding_window is 4, needs to be left out"}});
   expect_errors(causal_model("qwen2"),
                 {{"a kind of layer", replace(kCausal, "full_attention", "chunked_attention"),
                   R"({}/config.json: layer_types is "chunked_attention", needs full_attention or sliding_attention)"},

@@ -68,10 +68,10 @@ TEST_F(HostileModelTest, OfTransformersNamesTheSettingThatEdgewiseDoesNotHave) {
       folder_of_committed_models() / "marian_2",
       {
           {"another model", replace(kConfig, R"("marian")", R"("bart")"),
-           R"({}/config.json: model_type is "bart", needs marian, m2m_100, gpt2, llama, mistral or qwen2)"},
+           R"({}/config.json: model_type is "bart", needs marian, m2m_100, gpt2, llama, mistral, ministral or qwen2)"},
           {"no model type", replace(kConfig, R"("model_type")", R"("type")"),
-           "{}/config.json: model_type is missing, needs marian, m2m_100, gpt2, llama, mistral or qwen2; a model of "
-           "CTranslate2 needs model.bin"},
+           "{}/config.json: model_type is missing, needs marian, m2m_100, gpt2, llama, mistral, ministral or qwen2; a "
+           "model of CTranslate2 needs model.bin"},
           {"an activation", replace(kConfig, R"("swish")", R"("gelu_new")"),
            R"({}/config.json: activation_function is "gelu_new", needs relu, gelu, silu or swish)"},
           {"heads of the sides", replace(kConfig, R"("decoder_attention_heads": 1)", R"("decoder_attention_heads": 2)"),

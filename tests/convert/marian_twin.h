@@ -27,6 +27,7 @@ inline void set_marian_options(Experiment& experiment) {
   experiment.search = {.beam = 4,
                        .length_norm = LengthNorm::kPower,
                        .length_penalty = 1,
+                       .recorded_heads = {.head = 0},
                        .length_factor = 3,
                        .length_offset = 0,
                        .stop_loops = false,

@@ -5,11 +5,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 
 #include "edgewise/base/random.h"
 #include "edgewise/convert/marian_binary.h"
 #include "edgewise/convert/npz.h"
-#include "tests/convert/model_changes.h"
+#include "tests/support/whole_files.h"
 
 namespace edgewise {
 namespace {
@@ -73,7 +74,7 @@ void RandomStudent::add_matrix(const std::string& name, std::int64_t rows, std::
   for (const float value : matrix.values) largest = std::max(largest, std::abs(value));
   matrix.multiplier = 127 / largest;
   for (float& value : matrix.values) value = std::nearbyint(value * matrix.multiplier);
-  if (options_.weights == Weights::kInt8Alpha) matrix.alpha = alpha;
+  if (options_.weights != Weights::kInt8) matrix.alpha = alpha;
 }
 
 void RandomStudent::add_vector(const std::string& name, std::int64_t size, float centre) {
@@ -106,16 +107,63 @@ void RandomStudent::add_feed_forward(const std::string& prefix) {
   add_norm(prefix + "_ffn");
 }
 
+/// The keys are those of Firefox's models, with the values that all of them have.
 std::string RandomStudent::model_options() const {
+  constexpr std::string_view kConstants = R"(
+bert-train-type-embeddings: true
+bert-type-vocab-size: 2
+dec-cell: ssru
+dec-cell-base-depth: 2
+dec-cell-high-depth: 1
+dim-rnn: 1024
+enc-cell: gru
+enc-cell-depth: 1
+enc-type: bidirectional
+factors-combine: sum
+factors-dim-emb: 0
+input-types:
+  []
+layer-normalization: false
+lemma-dependency: ""
+lemma-dim-emb: 0
+output-omit-bias: false
+right-left: false
+skip: false
+tied-embeddings-src: false
+transformer-aan-activation: swish
+transformer-aan-depth: 2
+transformer-aan-nogate: false
+transformer-decoder-autoreg: rnn
+transformer-decoder-dim-ffn: 0
+transformer-decoder-ffn-depth: 0
+transformer-dim-aan: 2048
+transformer-ffn-activation: relu
+transformer-ffn-depth: 2
+transformer-guided-alignment-layer: last
+transformer-no-affine: false
+transformer-no-bias: false
+transformer-no-projection: false
+transformer-pool: false
+transformer-postprocess: dan
+transformer-postprocess-emb: d
+transformer-postprocess-top: ""
+transformer-preprocess: ""
+transformer-rnn-projection: false
+transformer-tied-layers:
+  []
+transformer-train-position-embeddings: false
+type: transformer
+ulr: false
+ulr-dim-emb: 0
+ulr-trainable-transformation: false
+version: v1.12.14 2d067af 2024-02-16 11:44:13 -0500
+)";
   return fmt::format(
-      "type: transformer\ndim-emb: {}\ntransformer-heads: {}\ntransformer-dim-ffn: {}\nenc-depth: {}\ndec-depth: {}\n"
-      "transformer-decoder-autoreg: rnn\ndec-cell: ssru\ndec-cell-base-depth: 2\ndec-cell-high-depth: 1\n"
-      "transformer-ffn-activation: relu\ntransformer-preprocess: \"\"\ntransformer-postprocess: dan\n"
-      "transformer-postprocess-emb: d\ntransformer-guided-alignment-layer: last\ntransformer-tied-layers:\n  []\n"
-      "tied-embeddings: {}\ntied-embeddings-all: {}\ntied-embeddings-src: false\nlayer-normalization: false\n"
-      "skip: false\nversion: v1.9.56\n",
-      options_.size, options_.heads, options_.feed_forward, options_.encoder_layers, options_.decoder_layers,
-      options_.is_split && options_.is_tied, !options_.is_split);
+      "dec-depth: {}\ndim-emb: {}\ndim-vocabs:\n  - {}\n  - {}\nenc-depth: {}\ntied-embeddings: {}\n"
+      "tied-embeddings-all: {}\ntransformer-dim-ffn: {}\ntransformer-heads: {}{}",
+      options_.decoder_layers, options_.size, options_.input_vocabulary, options_.output_vocabulary,
+      options_.encoder_layers, options_.is_split && options_.is_tied, !options_.is_split, options_.feed_forward,
+      options_.heads, kConstants);
 }
 
 namespace {
@@ -154,10 +202,10 @@ std::string RandomStudent::binary_file() const {
 }
 
 std::string RandomStudent::write_model_file(const std::filesystem::path& folder) const {
-  if (options_.weights != Weights::kFp32) {
+  if (options_.weights == Weights::kInt8 || options_.weights == Weights::kInt8Alpha) {
     const std::string name =
         options_.weights == Weights::kInt8 ? "model.xxen.intgemm8.bin" : "model.xxen.intgemm.alphas.bin";
-    write(folder / name, binary_file());
+    write_file_atomically(folder / name, binary_file(), "test");
     return name;
   }
   const std::string text = model_options() + '\0';
@@ -165,10 +213,18 @@ std::string RandomStudent::write_model_file(const std::filesystem::path& folder)
   for (const auto& [name, values] : vectors_) {
     tensors.push_back({name, DType::kF32, {1, std::ssize(values)}, std::as_bytes(std::span(values))});
   }
+  std::vector<std::vector<float>> weights;
+  weights.reserve(matrices_.size());
   for (const auto& [name, matrix] : matrices_) {
-    tensors.push_back({name, DType::kF32, {matrix.rows, matrix.columns}, std::as_bytes(std::span(matrix.values))});
+    std::vector<float>& floats = weights.emplace_back(matrix.values);
+    if (matrix.multiplier != 0) {
+      for (float& value : floats) value /= matrix.multiplier;
+    }
+    tensors.push_back({name, DType::kF32, {matrix.rows, matrix.columns}, std::as_bytes(std::span(floats))});
+    if (matrix.alpha == 0) continue;
+    tensors.push_back({name + "_QuantMultA", DType::kF32, {1}, std::as_bytes(std::span(&matrix.alpha, 1))});
   }
-  write(folder / "model.npz", serialize_npz(tensors));
+  write_file_atomically(folder / "model.npz", serialize_npz(tensors), "test");
   return "model.npz";
 }
 

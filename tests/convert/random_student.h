@@ -17,6 +17,7 @@ class RandomStudent {
     kFp32,       // model.npz
     kInt8,       // intgemm8, with multipliers of the inputs that the largest number of each row gives
     kInt8Alpha,  // intgemm8, with stored multipliers of the inputs
+    kNpzAlpha,   // model.npz of the floats that these integers stand for, with stored multipliers of the inputs
   };
 
   struct Options {

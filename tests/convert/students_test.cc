@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
@@ -13,6 +14,8 @@
 #include "edgewise/base/random.h"
 #include "edgewise/convert/imported_model.h"
 #include "edgewise/convert/marian_binary.h"
+#include "edgewise/convert/npz.h"
+#include "edgewise/convert/packed_file.h"
 #include "edgewise/convert/token_list_builder.h"
 #include "edgewise/kernels/simd/instruction_set.h"
 #include "edgewise/translate/model_files.h"
@@ -21,6 +24,7 @@
 #include "tests/convert/model_folders.h"
 #include "tests/convert/random_student.h"
 #include "tests/convert/scored_case.h"
+#include "tests/text/compression.h"
 
 namespace edgewise {
 namespace {
@@ -167,6 +171,30 @@ TEST_F(StudentTest, WithStoredMultipliersHasTheLogProbabilitiesOfItsDefinitionOn
   }
 }
 
+TEST_F(StudentTest, OfFloatsWithStoredMultipliersIsRoundedTo8BitsAsItsDefinition) {
+  const RandomStudent student = random_student(Weights::kNpzAlpha);
+  write_bergamot(student, false, source_);
+  import();
+  const ModelFiles model = read_model_files(directory(), "test");
+  EXPECT_EQ(model.parameters.find("decoder.layers.0.ssru.input.weight")->dtype, DType::kI8);
+  EXPECT_EQ(model.parameters.find("decoder.layers.0.ssru.forget.bias")->dtype, DType::kF32);
+  EXPECT_LT(median(differences(student, RuntimePrecision::kInt8)), 2e-5);
+  EXPECT_LT(largest(differences(student, RuntimePrecision::kInt8)), 0.05);
+}
+
+TEST_F(StudentTest, OfFloatsThatAreNotFiniteIsNotRounded) {
+  write_bergamot(random_student(Weights::kNpzAlpha), false, source_);
+  for (const float value : {0.0F, std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
+    StoredTensors arrays = read_npz(source_ / "model.npz");
+    TensorInfo& matrix = find(arrays.tensors, "decoder_l1_rnn_W");
+    const std::vector<float> values(matrix.bytes.size() / sizeof(float), value);
+    matrix.bytes = std::as_bytes(std::span(values));
+    write(source_ / "model.npz", serialize_npz(arrays.tensors));
+    const std::string error = error_of([&] { import_model(source_, "test"); });
+    EXPECT_NE(error.find("\"decoder_l1_rnn_W\" has the largest magnitude"), std::string::npos) << error;
+  }
+}
+
 TEST_F(StudentTest, WithAnOutputProjectionOfItsOwnHasTheLogProbabilitiesOfItsDefinition) {
   for (const auto& [weights, precision] :
        {std::pair(Weights::kFp32, RuntimePrecision::kFp32), std::pair(Weights::kInt8Alpha, RuntimePrecision::kInt8)}) {
@@ -230,6 +258,27 @@ TEST_F(StudentTest, TranslatesWithTheSettingsOfFirefox) {
   }
 }
 
+TEST_F(StudentTest, AlignsByTheHeadThatWasTrainedToAlign) {
+  write_firefox(random_student(Weights::kInt8Alpha), false, source_);
+  import();
+  const auto attention = [&](const TranslatorOptions& options) {
+    return Translator(directory(), options).translate("The station is near.").outputs.at(0).attention;
+  };
+  const auto trained = attention({.alignment = true});
+  EXPECT_EQ(trained, attention({.alignment = true, .attention_layer = -1, .attention_head = 0}));
+  EXPECT_NE(trained, attention({.alignment = true, .attention_head = -1}));
+  EXPECT_NE(trained, attention({.alignment = true, .attention_layer = 0}));
+}
+
+TEST_F(StudentTest, MayNameTheLayerThatAligns) {
+  write_firefox(random_student(Weights::kInt8Alpha), false, source_);
+  EXPECT_EQ(import_model(source_, "test").experiment.search.recorded_heads.layer, -1);
+  replace("model.xxen.intgemm.alphas.bin", "alignment-layer: last", "alignment-layer: 1   ")(source_);
+  const CrossHeads heads = import_model(source_, "test").experiment.search.recorded_heads;
+  EXPECT_EQ(heads.layer, 0);
+  EXPECT_EQ(heads.head, 0);
+}
+
 TEST_F(StudentTest, KeepsItsShortlistInTheModelDirectory) {
   for (const bool is_split : {false, true}) {
     fs::remove_all(source_);
@@ -249,6 +298,38 @@ TEST_F(StudentTest, KeepsItsShortlistInTheModelDirectory) {
     quantise_model(directory(), quantised);
     EXPECT_EQ(read_file(quantised / kShortlistFile, "test"), read_file(directory() / kShortlistFile, "test"));
   }
+}
+
+TEST_F(StudentTest, MayHaveCompressedFiles) {
+  write_firefox(random_student(Weights::kInt8Alpha), false, source_);
+  import();
+  const std::string parameters = read_file(directory() / kParametersFile, "test");
+  for (const std::string name : {"model.xxen.intgemm.alphas.bin", "vocab.xxen.spm", "lex.50.50.xxen.s2t.bin"}) {
+    write(source_ / (name + ".gz"), compress_gzip(read_file(source_ / name, "test")));
+    fs::remove(source_ / name);
+  }
+  fs::remove_all(directory());
+  import();
+  EXPECT_TRUE(read_file(directory() / kParametersFile, "test") == parameters);
+  EXPECT_TRUE(fs::exists(directory() / kShortlistFile));
+  const std::string packed = read_file(source_ / "model.xxen.intgemm.alphas.bin.gz", "test");
+  write(source_ / "model.xxen.intgemm.alphas.bin.gz", packed.substr(0, packed.size() / 2));
+  EXPECT_NE(error_of([&] { import_model(source_, "test"); }), "no error");
+}
+
+TEST_F(StudentTest, OfCompressedFilesIsBounded) {
+  const fs::path path = source_ / "text.gz";
+  const auto read = [&](std::uint64_t most) { return error_of([&] { read_packed_file(path, "test", most); }); };
+  write(path, compress_gzip("0123456789"));
+  EXPECT_EQ(read_packed_file(path, "test", 10), "0123456789");
+  EXPECT_EQ(read(9), "test: " + path.string() + " has more than 9 bytes, needs at most so many");
+  write(path, compress_gzip(std::string(std::size_t{80} << 20, 'a')));
+  EXPECT_NE(read(kMaxFileBytes).find("decompresses to more than 1000 times its size"), std::string::npos);
+  EXPECT_EQ(read(1000), "test: " + path.string() + " has more than 1000 bytes, needs at most so many");
+  fs::remove(path);
+  EXPECT_EQ(read(9), "test: " + path.string() + " is no regular file, needs one");
+  fs::create_directory(path);
+  EXPECT_EQ(read(9), "test: " + path.string() + " is no regular file, needs one");
 }
 
 TEST_F(StudentTest, MayHaveNoShortlistOrOneAsText) {
@@ -338,6 +419,10 @@ TEST_F(HostileStudentTest, IsRefusedWithASentenceThatNamesTheFileAndTheSetting) 
            "{}/model.xxen.intgemm.alphas.bin, byte 0: the version has 0 bytes, needs 8"},
           {"another recurrent network", replace(kStudentFile, "dec-cell: ssru", "dec-cell: grus"),
            "{}/model.xxen.intgemm.alphas.bin, special:model.yml: dec-cell is \"grus\", needs ssru"},
+          {"a layer of alignments that the model lacks",
+           replace(kStudentFile, "alignment-layer: last", "alignment-layer: 3   "),
+           "{}/model.xxen.intgemm.alphas.bin, special:model.yml: transformer-guided-alignment-layer is 3, needs 1 to "
+           "2"},
           {"other joined multipliers",
            [](const fs::path& model) {
              StoredTensors arrays = read_marian_binary(model / kStudentFile);

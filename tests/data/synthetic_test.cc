@@ -71,6 +71,41 @@ TEST(Synthetic, CopiesReversesAndSorts) {
   }
 }
 
+/// Returns the digits of a number, the least significant one first, as the number. `which` is 0 or 1 in columns.
+std::uint64_t number_of(const std::string& sentence, std::size_t width, std::size_t which) {
+  std::uint64_t number = 0;
+  std::uint64_t weight = 1;
+  for (std::size_t i = which; i < sentence.size(); i += width + 1, weight *= 10) {
+    number += weight * static_cast<std::uint64_t>(sentence[i] - '0');
+  }
+  return number;
+}
+
+TEST(Synthetic, AddsNumbersThatAreColumnsOfDigits) {
+  DataOptions options = options_of(DataTask::kAddition);
+  options.length_mean = 5;
+  options.length_deviation = 2;
+  const Splits corpus = make_synthetic(options);
+  int carries = 0;
+  int first_shorter = 0;
+  for (std::size_t i = 0; i < corpus.train.size(); ++i) {
+    const std::string& input = corpus.train.inputs[i];
+    const std::string& output = corpus.train.outputs[i];
+    SCOPED_TRACE(input);
+    ASSERT_GE(input.size(), 5U);
+    ASSERT_EQ((input.size() + 1) / 3, (output.size() + 1) / 2);
+    ASSERT_TRUE(input.ends_with(" 00"));
+    const std::uint64_t first = number_of(input, 2, 0);
+    const std::uint64_t second = number_of(input, 2, 1);
+    ASSERT_EQ(number_of(output, 1, 0), first + second);
+    if (output.back() == '1') ++carries;
+    if (first < second) ++first_shorter;
+  }
+  EXPECT_GT(carries, 800);
+  EXPECT_LT(carries, 2000);
+  EXPECT_NEAR(first_shorter, 4500, 300);
+}
+
 TEST(Synthetic, IsAFunctionOfItsSeed) {
   DataOptions options = options_of(DataTask::kSort);
   const Splits corpus = make_synthetic(options);
@@ -101,7 +136,7 @@ TEST(Synthetic, RejectsInvalidOptions) {
     };
   };
   EXPECT_THAT(make_with([](DataOptions& options) { options.task = DataTask::kText; }),
-              ThrowsMessage<Error>("make_synthetic: task is text, needs copy, reverse or sort"));
+              ThrowsMessage<Error>("make_synthetic: task is text, needs copy, reverse, sort or addition"));
   EXPECT_THAT(make_with([](DataOptions& options) { options.symbols = 27; }),
               ThrowsMessage<Error>("make_synthetic: symbols is 27, needs 1 to 26"));
   EXPECT_THAT(make_with([](DataOptions& options) { options.train_size = 0; }),

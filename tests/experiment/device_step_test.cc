@@ -34,7 +34,11 @@ std::vector<std::int64_t> train_on_meta(const std::vector<std::string>& settings
 TEST(TrainingStepOnADevice, WaitsOnlyForItsLossItsCorrectTokensAndItsGradientNorm) {
   EXPECT_THAT(train_on_meta({}), ElementsAre(3, 3));
   EXPECT_THAT(train_on_meta({"train.precision=bf16", "train.accumulate=2", "train.rdrop=1"}), ElementsAre(3, 3));
+  EXPECT_THAT(train_on_meta({"train.simcut=1", "train.cut=0.5"}), ElementsAre(3, 3));
+  EXPECT_THAT(train_on_meta({"train.quantise=int8"}), ElementsAre(3, 3));
   EXPECT_THAT(train_on_meta({"model.score=additive", "model.norm=std_norm"}), ElementsAre(3, 3));
+  EXPECT_THAT(train_on_meta({"model.exits.layers=[1]"}), ElementsAre(3, 3));
+  EXPECT_THAT(train_on_meta({"model.exits.layers=[1]", "train.part=halting"}), ElementsAre(3, 3));
 }
 
 TEST(TrainingStepOnADevice, WaitsOnceForAllVirtualRanks) {
@@ -59,7 +63,7 @@ std::vector<std::int64_t> validate_on_meta(const std::vector<std::string>& setti
   const at::NoGradGuard no_gradients;
   const HostReads reads;
   Pass pass = Pass::inference();
-  const BatchLoss loss = model.model->loss(make_batch(pairs.encoded.pairs), model.loss_options(), /*rdrop=*/0, pass);
+  const BatchLoss loss = model.model->loss(make_batch(pairs.encoded.pairs), model.loss_options(), /*added=*/{}, pass);
   EXPECT_TRUE(loss.objective.is_meta());
   EXPECT_EQ(loss.sums().tokens, 6);
   return reads.sizes();

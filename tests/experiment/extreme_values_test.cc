@@ -53,6 +53,7 @@ std::vector<std::string> context_of(const std::string& path) {
       {"train.min_learning_rate", {"train.schedule=plateau", "train.learning_rate=1000"}},
       {"train.plateau_factor", {"train.schedule=plateau", "train.plateau_patience=1", "train.validate_every=1"}},
       {"train.plateau_patience", {"train.schedule=plateau", "train.validate_every=1"}},
+      {"train.cut", {"train.simcut=1"}},
       {"train.weight_decay", {"train.schedule=constant", "train.learning_rate=1"}},
       {"batch.positions_below", {"batch.positions=spread"}},
       {"model.max_positions", {"model.positions=learned"}},
@@ -66,6 +67,7 @@ std::vector<std::string> context_of(const std::string& path) {
       {"model.rotary.trained_length", {"model.positions=rotary", "model.rotary.scaling=llama3"}},
       {"model.t5_buckets", {"model.positions=t5", "model.t5_distance=3000"}},
       {"model.t5_distance", {"model.positions=t5", "model.t5_buckets=4"}},
+      {"model.exits.layers", {"model.decoder_layers=2"}},
       {"model.universal.filter_width", {"model.kind=universal", "model.universal.transition=separable_convolution"}},
       {"vocabulary.size", {"vocabulary.kind=sentencepiece"}},
       {"vocabulary.character_coverage", {"vocabulary.kind=sentencepiece", "vocabulary.size=9"}},
@@ -80,6 +82,9 @@ std::vector<std::string> context_of(const std::string& path) {
   };
   const auto found = contexts.find(path);
   if (found != contexts.end()) return found->second;
+  if (path.starts_with("model.exits.")) {
+    return {"model.decoder_layers=2", "model.exits.layers=[1]", "model.exits.threshold=0.5"};
+  }
   return path.starts_with("model.universal.") ? std::vector<std::string>{"model.kind=universal"}
                                               : std::vector<std::string>();
 }

@@ -14,6 +14,18 @@ std::string error_with(const Settings& settings) {
   return error_of([&] { check_options(parse_experiment("", "test", letter_settings() + settings), "train"); });
 }
 
+TEST(OptionRules, LetANewRunButNoResumedOneTrainAnotherPartOfTheModel) {
+  const auto with = [](const Settings& more) {
+    return parse_experiment("", "test", letter_settings() + Settings{"model.exits.layers=[1]"} + more);
+  };
+  const Experiment before = with({});
+  const Experiment halting = with({"train.part=halting", "model.exits.threshold=0.5"});
+  EXPECT_EQ(error_of([&] { check_resumed(halting, before, "config.toml", "train"); }),
+            "train: train.part is \"halting\", needs \"model\" as in config.toml, because a resumed run keeps its "
+            "vocabulary, its model and the part that it trains; set train.part=\"model\", or begin another run");
+  EXPECT_EQ(error_of([&] { check_start(halting, before, "model", "train"); }), "no error");
+}
+
 TEST(OptionRules, NameTheOptionItsValueAndWhatItNeeds) {
   EXPECT_EQ(error_with({}), "no error");
   EXPECT_EQ(error_with({"model.universal.epsilon=0.05"}),
@@ -25,6 +37,8 @@ TEST(OptionRules, NameTheOptionItsValueAndWhatItNeeds) {
   EXPECT_EQ(
       error_with({"train.schedule=plateau", "data.valid_size=0"}),
       "train: train.schedule is plateau, needs validation data; set data.valid, data.valid_size or data.valid_share");
+  EXPECT_EQ(error_with({"data.task=addition"}), "train: data.symbols is 5, needs data.task=copy, reverse or sort");
+  EXPECT_EQ(error_with({"data.task=addition", "data.symbols=26"}), "no error");
   EXPECT_EQ(error_with({"train.best_by=bleu"}), "train: train.best_by is bleu, needs data.task=text");
   EXPECT_EQ(error_with({"vocabulary.shared=false", "model.tying=all"}),
             "train: model.tying is all, needs vocabulary.shared=true, one vocabulary for both sides; or set "
@@ -35,6 +49,12 @@ TEST(OptionRules, NameTheOptionItsValueAndWhatItNeeds) {
   EXPECT_EQ(error_with({"show.output=a b"}), "train: show.output is \"a b\", needs show.input");
   EXPECT_EQ(error_with({"search.temperature=0.5"}), "train: search.temperature is 0.5, needs search.kind=sampling");
   EXPECT_EQ(error_with({"search.kind=scoring"}), "train: search.kind is scoring, needs beam or sampling");
+  EXPECT_EQ(error_with({"search.attention_layer=2"}),
+            "train: search.attention_layer is 2, needs at most 1, counted from 0");
+  EXPECT_EQ(error_with({"search.attention_head=2"}),
+            "train: search.attention_head is 2, needs at most 1, counted from 0");
+  EXPECT_EQ(error_with({"search.attention_layer=0", "model.kind=universal"}),
+            "train: search.attention_layer is 0, needs model.kind=transformer");
   EXPECT_EQ(error_with({"search.n_best=2"}), "train: search.n_best is 2, needs at most search.beam, which is 1");
   EXPECT_EQ(error_with({"train.clip_norm=1e-38"}),
             "train: train.clip_norm is 1e-38, needs at least 1e-09, or 0 for no limit");
@@ -48,6 +68,21 @@ TEST(OptionRules, NameTheOptionItsValueAndWhatItNeeds) {
             "train: train.min_learning_rate is 0.5, needs at most the train.learning_rate of 0.25");
   EXPECT_EQ(error_with({"model.size=1", "model.heads=1", "model.norm=std_norm"}),
             "train: model.norm is std_norm, needs a model.size above 1, because std_norm divides by size - 1");
+  EXPECT_EQ(error_with({"train.rdrop=1", "train.simcut=3"}),
+            "train: train.simcut is 3.0, needs train.rdrop=0, because SimCut replaces it");
+  EXPECT_EQ(error_with({"train.quantise=int8"}), "no error");
+  EXPECT_EQ(
+      error_with({"train.quantise=int8", "train.precision=bf16"}),
+      "train: train.quantise is \"int8\", needs train.precision=fp32, because bf16 would round the rounded numbers "
+      "again");
+  EXPECT_EQ(error_with({"model.exits.layers=[1]", "train.part=halting", "train.quantise=int8"}),
+            "train: train.quantise is \"int8\", needs train.part=model, because no other parameters may change");
+  EXPECT_EQ(error_with({"train.guided_alignment=1"}),
+            "train: train.guided_alignment is 1.0, needs data.alignments, the links that it learns");
+  EXPECT_EQ(error_with({R"(data.alignments=["links"])"}),
+            "train: data.alignments is [\"links\"], needs data.task=text");
+  EXPECT_EQ(error_with({"train.guided_head=1"}), "train: train.guided_head is 1, needs train.guided_alignment above 0");
+  EXPECT_EQ(error_with({"train.cut=0.1"}), "train: train.cut is 0.1, needs train.simcut above 0");
   EXPECT_EQ(error_with({"model.norm=rms_norm", "model.norm_bias=false"}),
             "train: model.norm_bias is false, needs model.norm other than rms_norm, which has no bias");
   EXPECT_EQ(error_with({"model.rotary.base=500"}), "train: model.rotary.base is 500.0, needs model.positions=rotary");
@@ -62,8 +97,39 @@ TEST(OptionRules, NameTheOptionItsValueAndWhatItNeeds) {
       "train: batch.positions is \"spread\", needs model.positions other than none, alibi and t5, for which only edges "
       "count");
   EXPECT_EQ(error_with({"model.positions=rotary", "batch.positions=spread"}), "no error");
+  EXPECT_EQ(error_with({"model.exits.layers=[1]"}), "no error");
+  EXPECT_EQ(error_with({"model.exits.weights=rising"}),
+            "train: model.exits.weights is \"rising\", needs model.exits.layers");
+  EXPECT_EQ(error_with({"model.exits.layers=[1]", "model.exits.fall=2"}),
+            "train: model.exits.fall is 2.0, needs model.exits.threshold below 1");
+  EXPECT_EQ(error_with({"train.part=halting"}), "train: train.part is \"halting\", needs model.exits.layers");
+  const Settings halting = {"model.exits.layers=[1]", "train.part=halting"};
+  for (const std::string option : {"train.rdrop", "train.simcut", "train.weight_decay", "train.average"}) {
+    EXPECT_EQ(error_with(halting + Settings{option + "=0.1"}),
+              "train: " + option + " is 0.1, needs train.part=model, because no other parameters may change");
+  }
+  EXPECT_EQ(error_with(halting + Settings{"model.decoder_mixer=ssru"}),
+            "train: train.part is \"halting\", needs model.decoder_mixer=attention, with which tokens can halt");
+  const Settings guided = {R"(data.alignments=["links"])", "train.guided_alignment=1.0"};
+  EXPECT_EQ(error_of([&] { check_options(parse_experiment("", "test", text_settings() + halting + guided), "train"); }),
+            "train: train.guided_alignment is 1.0, needs train.part=model, because no other parameters may change");
   EXPECT_EQ(error_with({"model.max_positions=600"}),
             "train: model.max_positions is 600, needs model.positions=learned");
+  EXPECT_EQ(error_with({"model.share_layers=true"}), "no error");
+  EXPECT_EQ(
+      error_with({"model.share_layers=true", "model.kind=universal"}),
+      "train: model.share_layers is true, needs model.kind=transformer or language_model; universal has one layer "
+      "on each side anyway");
+  EXPECT_EQ(error_with({"model.share_layers=true", "model.encoder_layers=1", "model.decoder_layers=1"}),
+            "train: model.share_layers is true, needs more than one layer on a side");
+  EXPECT_EQ(error_with({"model.mirror_positions=true"}),
+            "train: model.mirror_positions is true, needs data.end_input=true, which stays at the end of a mirrored "
+            "input");
+  EXPECT_EQ(error_with({"model.mirror_positions=true", "data.end_input=true"}), "no error");
+  EXPECT_EQ(error_with({"model.cross_distance=true"}), "train: model.cross_distance is true, needs model.positions=t5");
+  EXPECT_EQ(error_with({"model.cross_distance=true", "model.positions=t5", "model.mirror_positions=true",
+                        "data.end_input=true"}),
+            "no error");
   EXPECT_EQ(error_with({"model.positions=learned"}), "no error");
   EXPECT_EQ(error_with({"model.positions=learned", "model.max_positions=256"}),
             "train: model.max_positions is 256, needs more than data.max_length, which is 256; set a smaller "

@@ -12,6 +12,7 @@ const Settings kModel = {
 const Settings kRotary = {"model.positions=rotary"};
 // One frequency of the model turns 1.6 times in the trained length, so that the bounds of llama3 change it.
 const Settings kLlama3 = kRotary + Settings{"model.rotary.scaling=llama3", "model.rotary.trained_length=10"};
+const Settings kExits = {"model.exits.layers=[1]"};
 const Settings kUniversal = {"model.kind=universal", "model.encoder_layers=3", "model.decoder_layers=3"};
 const Settings kConstant = {"train.schedule=constant", "train.learning_rate=0.05"};
 const Settings kPlateau = {"train.schedule=plateau", "train.learning_rate=0.5", "train.validate_every=1",
@@ -26,6 +27,7 @@ const Settings kPieces = {"vocabulary.kind=sentencepiece", "vocabulary.size=24"}
 const Settings kLanguages = {"vocabulary.kind=mapped", "vocabulary.file=languages", "data.end_input=true",
                              "data.input_language=en", "data.output_language=en"};
 const Settings kBeam = {"search.beam=3", "search.n_best=3"};
+const Settings kGuided = {R"(data.alignments=["links"])", "train.guided_alignment=1.0"};
 const Settings kDraws = {"search.kind=sampling", "search.n_best=3"};
 
 }  // namespace
@@ -75,6 +77,7 @@ const std::vector<OptionRow>& option_rows() {
       {"data.task", "sort", letters},
       {"data.train", R"(["other.tsv"])", text},
       {"data.weights", "[2.5]", text},
+      {"data.alignments", R"(["other-links"])", text + kGuided},
       {"data.valid", R"(["other.tsv"])", text},
       {"data.valid_share", "0.3", language + Settings{"data.valid=[]"}},
       {"data.test", R"(["other.tsv"])", text},
@@ -132,6 +135,7 @@ const std::vector<OptionRow>& option_rows() {
       {"model.kind", "universal", letters},
       {"model.encoder_layers", "1", letters},
       {"model.decoder_layers", "1", letters},
+      {"model.share_layers", "true", letters},
       {"model.relation", "window 2", letters},
       {"model.encoder_relation", "window 1", letters},
       {"model.size", "12", letters},
@@ -146,6 +150,7 @@ const std::vector<OptionRow>& option_rows() {
       {"model.attention_bias", "false", letters},
       {"model.score", "additive", letters},
       {"model.clamp", "0.001", letters},
+      {"model.log_scale", "true", letters},
       {"model.activation", "gelu", letters},
       {"model.feed_forward_gate", "true", letters},
       {"model.feed_forward_bias", "false", letters},
@@ -157,6 +162,7 @@ const std::vector<OptionRow>& option_rows() {
       {"model.final_norm", "false", letters},
       {"model.positions", "from_scratch", letters},
       {"model.max_positions", "40", letters + Settings{"model.positions=learned", "data.max_length=30"}},
+      {"model.mirror_positions", "true", letters + Settings{"data.end_input=true"}},
       {"model.rotary.base", "100.0", letters + kRotary},
       {"model.rotary.scaling", "linear", letters + kRotary},
       {"model.rotary.factor", "2.0", letters + kRotary + Settings{"model.rotary.scaling=linear"}},
@@ -165,17 +171,26 @@ const std::vector<OptionRow>& option_rows() {
       {"model.rotary.trained_length", "10", letters + kRotary + Settings{"model.rotary.scaling=llama3"}},
       {"model.t5_buckets", "8", letters + Settings{"model.positions=t5"}},
       {"model.t5_distance", "5", letters + Settings{"model.positions=t5", "model.t5_buckets=4"}},
+      {"model.cross_distance", "true", letters + Settings{"model.positions=t5"}},
       {"model.scale_embedding", "false", letters},
       {"model.embedding_init", "normal", letters},
       {"model.begin_embedding", "zero", letters},
       {"model.tying", "none", letters},
       {"model.output_bias", "false", letters},
+      {"model.exits.layers", "[1]", letters},
+      {"model.exits.weights", "rising", letters + kExits},
+      {"model.exits.threshold", "0.0", letters + kExits, true},
+      {"model.exits.fall", "0",
+       letters + kBeam +
+           Settings{"model.decoder_layers=6", "model.exits.layers=[1, 2, 3, 4, 5]", "model.exits.threshold=0.5"},
+       true},
       {"model.universal.adaptive", "encoder", letters + kUniversal},
       {"model.universal.epsilon", "0.5", letters + kUniversal},
       {"model.universal.halting_bias", "-1.0", letters + kUniversal},
       {"model.universal.ponder_weight", "0.5", letters + kUniversal},
       {"model.universal.halted_keys", "dropped", letters + kUniversal + Settings{"model.universal.epsilon=0.3"}, true},
       {"model.universal.transition", "separable_convolution", letters + kUniversal},
+      {"model.universal.input_injection", "true", letters + kUniversal},
       {"model.universal.filter_width", "5",
        letters + kUniversal + Settings{"model.universal.transition=separable_convolution"}},
 
@@ -199,7 +214,14 @@ const std::vector<OptionRow>& option_rows() {
       {"train.clip_norm", "0.001", letters},
       {"train.smoothing", "0.3", letters},
       {"train.rdrop", "2.0", letters},
+      {"train.simcut", "2.0", letters},
+      {"train.cut", "0.5", letters + Settings{"train.simcut=2.0"}},
+      {"train.guided_alignment", "2.0", text + kGuided},
+      {"train.guided_layer", "0", text + kGuided},
+      {"train.guided_head", "1", text + kGuided},
+      {"train.part", "halting", letters + kExits},
       {"train.precision", "bf16", letters},
+      {"train.quantise", "int8", letters},
       {"train.device", "cuda:127", letters},
       {"train.log_every", "1", letters},
       {"train.validate_every", "1", letters},
@@ -219,6 +241,8 @@ const std::vector<OptionRow>& option_rows() {
       {"search.length_norm", "average", letters},
       {"search.length_penalty", "1.5", letters},
       {"search.coverage_penalty", "0.5", letters},
+      {"search.attention_layer", "0", letters + Settings{"search.coverage_penalty=0.5"}, true},
+      {"search.attention_head", "0", letters + Settings{"search.coverage_penalty=0.5"}, true},
       {"search.length_factor", "1.0", letters + kBeam, true},
       {"search.length_offset", "2", letters + kBeam, true},
       {"search.max_length", "2", letters + kBeam, true},

@@ -90,7 +90,8 @@ void record_model(const fs::path& run, const SearchOptions& search, Recorder& re
   ModelFiles files = read_model_files(run / "last", "record_model");
   if (!has_encoder(files.experiment.model.kind)) return;
   const TextCodec codec = files.codec;
-  const ScorerFactory make_scorer = make_runtime_scorer_factory(std::move(files));
+  const ScorerFactory make_scorer =
+      make_runtime_scorer_factory(std::move(files), RuntimePrecision::kFp32, search.recorded_heads);
   std::int64_t steps = 0;
   TranslatorOptions options;
   options.search = search;
@@ -159,6 +160,10 @@ ShortRuns::ShortRuns() : folder_(make_folder()) {
   for (int i = 0; i < 3; ++i) training += kTrainingText;
   write(folder_ / "train.tsv", training + kRareText);
   write(folder_ / "sentences.tsv", kSentenceText);
+  std::string links;
+  for (const char letter : training + kRareText) links += letter == '\n' ? "0-0\n" : "";
+  write(folder_ / "links", links);
+  write(folder_ / "other-links", std::string(links.size() / 4, '\n'));  // no pair has links
   write(folder_ / "valid.tsv", "a b\tb a\nC d e\te d C\n");
   write(folder_ / "train.txt", kText);
   write(folder_ / "valid.txt", "the ship\n--\nsails to the other shore\n");

@@ -27,7 +27,7 @@ class StoppingModel : public SequenceModel {
 
   const TransformerOptions& options() const override { return options_; }
   std::vector<NamedTensor> parameters() const override { return {}; }
-  BatchLoss loss(const Batch& batch, const LossOptions&, double, Pass&) const override {
+  BatchLoss loss(const Batch& batch, const LossOptions&, const AddedLosses&, Pass&) const override {
     ++num_losses;
     stop_ = true;
     return {.objective = {},
@@ -50,9 +50,9 @@ class ModelThatIsStopped : public SequenceModel {
 
   const TransformerOptions& options() const override { return model_->options(); }
   std::vector<NamedTensor> parameters() const override { return model_->parameters(); }
-  BatchLoss loss(const Batch& batch, const LossOptions& options, double rdrop, Pass& pass) const override {
+  BatchLoss loss(const Batch& batch, const LossOptions& options, const AddedLosses& added, Pass& pass) const override {
     stop_ = true;
-    BatchLoss loss = model_->loss(batch, options, rdrop, pass);
+    BatchLoss loss = model_->loss(batch, options, added, pass);
     ++num_ended;
     return loss;
   }

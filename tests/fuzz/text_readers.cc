@@ -9,6 +9,7 @@
 #include "edgewise/text/corpus/line_reader.h"
 #include "edgewise/text/corpus/parallel_text.h"
 #include "edgewise/text/tokenizer/tokenizer_codec.h"
+#include "edgewise/text/unicode.h"
 #include "edgewise/text/vocabulary/mapped_vocabulary.h"
 #include "edgewise/text/vocabulary/sentence_case.h"
 #include "edgewise/text/vocabulary/sentence_frame.h"
@@ -160,12 +161,15 @@ void read_corpus(std::string_view bytes) {
 
 void read_pairs(std::string_view bytes) {
   if (bytes.empty()) return;
-  const PairOptions options = pair_options(static_cast<unsigned char>(bytes[0]) - unsigned{'0'});
+  PairOptions options = pair_options(static_cast<unsigned char>(bytes[0]) - unsigned{'0'});
   auto sides = split_archive(bytes.substr(1));
+  options.has_links = sides.contains("links");
   const MemoryFile input(sides["input"]);
   const MemoryFile output(sides["output"]);
+  const MemoryFile links(sides["links"]);
   accept_errors([&] {
-    const std::vector<std::string> files = {input.path(), output.path()};
+    std::vector<std::string> files = {input.path(), output.path()};
+    if (options.has_links) files.push_back(links.path());
     const SentencePairs pairs = edgewise::read_pairs(files, options);
     const PairReport& report = pairs.report;
     require(report.kept == std::ssize(pairs.inputs) && report.kept == std::ssize(pairs.outputs));
@@ -175,6 +179,11 @@ void read_pairs(std::string_view bytes) {
       require_usable(pairs.inputs[i], options);
       require_usable(pairs.outputs[i], options);
       if (options.same_sides == SameSides::kSkip) require(pairs.inputs[i] != pairs.outputs[i]);
+      if (!options.has_links) continue;
+      for (const WordLink& link : pairs.links.at(i)) {
+        require(link.input >= 0 && link.input < std::ssize(split_words(pairs.inputs[i])));
+        require(link.output >= 0 && link.output < std::ssize(split_words(pairs.outputs[i])));
+      }
     }
     const SentencePairs all = sample_pairs(IndexedText(files, options), 0);
     require(all.inputs == pairs.inputs && all.outputs == pairs.outputs);

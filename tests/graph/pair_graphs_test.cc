@@ -5,7 +5,9 @@
 #include <rapidcheck/gtest.h>
 
 #include <numeric>
+#include <tuple>
 
+#include "edgewise/base/error.h"
 #include "edgewise/graph/batch.h"
 #include "edgewise/graph/builders.h"
 #include "tests/graph/relations.h"
@@ -95,6 +97,14 @@ RC_GTEST_PROP(PairGraphs, AreTheJoinedGraphsOfTheirPairs, ()) {
   }
 }
 
+TEST(PairGraphs, MirrorsThePositionsOfEachInputButThatOfItsEndToken) {
+  Batch batch = make_batch(std::vector<TokenPair>{{{4, 5, 6, 3}, {2, 3}}, {{3}, {2, 3}}, {{7, 8, 3}, {2, 3}}});
+  EXPECT_THAT(mirrored_positions(batch), ElementsAre(2, 1, 0, 3, 0, 1, 0, 2));
+
+  batch.input_positions = {10, 20, 30, 40, 7, 1, 5, 9};
+  EXPECT_THAT(mirrored_positions(batch), ElementsAre(30, 20, 10, 40, 7, 5, 1, 9));
+}
+
 RC_GTEST_PROP(PairGraphs, KeepsRelationsAsIntervals, ()) {
   const Graph batch = make_batch_graph(*arbitrary_lengths());
 
@@ -174,6 +184,27 @@ TEST(MakeBatch, HasNoEncoderNodesForTexts) {
   EXPECT_EQ(batch.graph.num_nodes(), 4);
   EXPECT_EQ(batch.graph.relation(kEncoderDecoder).num_edges(), 0);
   EXPECT_EQ(batch.graph.relation(kDecoderDecoder).num_edges(), 3 + 2 + 1 + 1);
+}
+
+TEST(MakeBatch, FindsTheEdgesOfLinksAndSharesTheAttentionOfADecoderNode) {
+  std::vector<TokenPair> pairs = {{{4, 5}, {2, 6, 7, 3}, {{1, 0}, {0, 2}, {1, 2}}}, {{8, 9, 4}, {2, 3}, {{2, 0}}}};
+
+  const Batch batch = make_batch(pairs);
+
+  const EdgeList edges = batch.graph.relation(kEncoderDecoder).edges();
+  std::vector<std::tuple<NodeIndex, NodeIndex, float>> found;
+  for (const auto& [edge, share] : batch.linked_edges) {
+    const auto i = static_cast<std::size_t>(edge);
+    found.emplace_back(edges.sources[i], edges.destinations[i], share);
+  }
+  EXPECT_THAT(found, ElementsAre(std::tuple(1, 0, 1.0f), std::tuple(0, 2, 0.5f), std::tuple(1, 2, 0.5f),
+                                 std::tuple(4, 3, 1.0f)));
+  EXPECT_EQ(repeat_batch(batch).linked_edges,
+            make_batch(std::vector<TokenPair>{pairs[0], pairs[1], pairs[0], pairs[1]}).linked_edges);
+  pairs[1].links = {{0, 1}};
+  EXPECT_THAT([&] { make_batch(pairs); },
+              testing::ThrowsMessage<Error>("make_batch: a pair of 3 encoder and 1 decoder nodes has the link 0-1, "
+                                            "needs nodes of the pair"));
 }
 
 TEST(RepeatBatch, HasAllSentencesTwice) {

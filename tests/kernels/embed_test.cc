@@ -22,6 +22,7 @@ struct Case {
   bool has_positions = true;
   double word_dropout = 0.0;
   float scale = 1.7f;
+  bool has_cut = false;  // every third token is kNoToken
 };
 
 /// The tokens grouped, where a kernel for GPUs reads them.
@@ -50,7 +51,9 @@ class Problem {
         positions_(random_indices<std::int64_t>(c.tokens, kPositions, 2)),
         weight_(normal_numbers<float>(kVocabulary * c.size, 3)),
         table_(normal_numbers<float>(kPositions * c.size, 4)),
-        grad_out_(normal_numbers<float>(c.tokens * c.size, 5)) {}
+        grad_out_(normal_numbers<float>(c.tokens * c.size, 5)) {
+    for (std::size_t i = 1; c.has_cut && i < tokens_.size(); i += 3) tokens_[i] = kNoToken;
+  }
 
   Results run() const {
     const Array<std::int64_t> tokens(tokens_), positions(positions_);
@@ -128,6 +131,8 @@ TEST(Embed, GivesTheBitsOfTheReference) {
       expect_bits_of_reference({12, size, 0.0, true, 0.0, /*scale=*/1.0f});
       expect_bits_of_reference({12, size, 0.0, /*has_positions=*/false});
       expect_bits_of_reference({12, size, 0.3, /*has_positions=*/true, /*word_dropout=*/0.4});
+      expect_bits_of_reference({12, size, 0.3, true, /*word_dropout=*/0.4, 1.7f, /*has_cut=*/true});
+      expect_bits_of_reference({12, size, 0.0, /*has_positions=*/false, 0.0, 1.7f, /*has_cut=*/true});
     }
     for (const std::int64_t tokens : {0, 1, 2, kTestsGpu ? 300 : 3000}) {
       expect_bits_of_reference({tokens, 40, 0.1, true, 0.0, /*scale=*/0.5f});

@@ -18,12 +18,13 @@ namespace edgewise::kernels {
 namespace {
 
 struct LossProblem {
-  std::int64_t rows;  // pairs for R-Drop
+  std::int64_t rows;  // pairs for two passes
   std::int64_t vocabulary;
   SmoothedTarget target;
   std::vector<float> logits;
   std::vector<std::int64_t> labels;
   float divergence_weight = 1.5f;
+  ConsistencyKind kind = ConsistencyKind::kRDrop;
 };
 
 LossProblem make_problem(std::int64_t rows, std::int64_t vocabulary, const SmoothedTarget& target, int passes = 1) {
@@ -103,31 +104,33 @@ LossResult softmax_reference(const LossProblem& problem) {
 }
 
 template <template <typename> class Memory, typename Gradient, class Run>
-LossResult run_rdrop(const LossProblem& problem, bool has_gradient, Run&& run) {
+LossResult run_consistency(const LossProblem& problem, bool has_gradient, Run&& run) {
   return run_loss<Memory, Gradient>(problem, 2 * problem.labels.size(), has_gradient,
                                     [&](float* logits, const std::int64_t* labels, Gradient* gradient, float* loss,
                                         float* divergence, bool* is_correct) {
-                                      run(RDropLoss<Gradient>{.pairs = problem.rows,
-                                                              .columns = problem.vocabulary,
-                                                              .logits = logits,
-                                                              .labels = labels,
-                                                              .target = problem.target,
-                                                              .divergence_weight = problem.divergence_weight,
-                                                              .gradient = gradient,
-                                                              .loss = loss,
-                                                              .divergence = divergence,
-                                                              .is_correct = is_correct});
+                                      run(ConsistencyLoss<Gradient>{.pairs = problem.rows,
+                                                                    .columns = problem.vocabulary,
+                                                                    .logits = logits,
+                                                                    .labels = labels,
+                                                                    .target = problem.target,
+                                                                    .kind = problem.kind,
+                                                                    .divergence_weight = problem.divergence_weight,
+                                                                    .gradient = gradient,
+                                                                    .loss = loss,
+                                                                    .divergence = divergence,
+                                                                    .is_correct = is_correct});
                                     });
 }
 
 template <typename Gradient>
-LossResult rdrop(const LossProblem& problem, bool has_gradient = true) {
-  return run_rdrop<Array, Gradient>(
-      problem, has_gradient, [](const auto& p) { call_kernel([&](auto... stream) { rdrop_loss(p, stream...); }); });
+LossResult consistency(const LossProblem& problem, bool has_gradient = true) {
+  return run_consistency<Array, Gradient>(problem, has_gradient, [](const auto& p) {
+    call_kernel([&](auto... stream) { consistency_loss(p, stream...); });
+  });
 }
 
-LossResult rdrop_reference(const LossProblem& problem) {
-  return run_rdrop<HostBuffer, float>(problem, true, [](const auto& p) { reference::rdrop_loss(p); });
+LossResult consistency_reference(const LossProblem& problem) {
+  return run_consistency<HostBuffer, float>(problem, true, [](const auto& p) { reference::consistency_loss(p); });
 }
 
 // The error of a loss: the logarithm of a sum up to 2^20 is at most 20 in base 2, with a relative error of 2^-22, and
@@ -169,6 +172,8 @@ std::vector<SmoothedTarget> make_targets(std::int64_t vocabulary) {
   return targets;
 }
 
+constexpr ConsistencyKind kConsistencyKinds[] = {ConsistencyKind::kRDrop, ConsistencyKind::kSimCut};
+
 template <typename Gradient>
 class Loss : public testing::Test {};
 using GradientTypes = testing::Types<float, BFloat16>;
@@ -197,10 +202,13 @@ TYPED_TEST(Loss, OfPairsMatchesTheReferenceForAnyNumberOfTokens) {
     for (const SmoothedTarget& target : make_targets(vocabulary)) {
       for (const std::int64_t pairs : {1, 4}) {  // rows of a pair are aligned alike if the number of pairs is 4
         SCOPED_TRACE(std::to_string(vocabulary) + " tokens, ignored " + std::to_string(target.ignored_token));
-        const LossProblem problem = make_problem(pairs, vocabulary, target, /*passes=*/2);
-        const LossResult expected = rdrop_reference(problem);
-        for_implementations(
-            [&] { expect_loss_near<TypeParam>(rdrop<TypeParam>(problem), expected, kDivergenceError); });
+        LossProblem problem = make_problem(pairs, vocabulary, target, /*passes=*/2);
+        for (const ConsistencyKind kind : kConsistencyKinds) {
+          problem.kind = kind;
+          const LossResult expected = consistency_reference(problem);
+          for_implementations(
+              [&] { expect_loss_near<TypeParam>(consistency<TypeParam>(problem), expected, kDivergenceError); });
+        }
       }
     }
   }
@@ -209,26 +217,46 @@ TYPED_TEST(Loss, OfPairsMatchesTheReferenceForAnyNumberOfTokens) {
 TYPED_TEST(Loss, GivesTheSameBitsInEverySchedule) {
   const SmoothedTarget target = {0.9, 0.1 / 9998, -0.4, 6};
   const LossProblem rows = make_problem(2, 10000, target);
-  const LossProblem pairs = make_problem(2, 10000, target, /*passes=*/2);
+  LossProblem pairs = make_problem(2, 10000, target, /*passes=*/2);
   const LossResult expected_rows = softmax<TypeParam>(rows);
-  const LossResult expected_pairs = rdrop<TypeParam>(pairs);
-  for_schedules([&] {
-    EXPECT_TRUE(softmax<TypeParam>(rows) == expected_rows);
-    EXPECT_TRUE(rdrop<TypeParam>(pairs) == expected_pairs);
-  });
+  for_schedules([&] { EXPECT_TRUE(softmax<TypeParam>(rows) == expected_rows); });
+  for (const ConsistencyKind kind : kConsistencyKinds) {
+    pairs.kind = kind;
+    const LossResult expected_pairs = consistency<TypeParam>(pairs);
+    for_schedules([&] { EXPECT_TRUE(consistency<TypeParam>(pairs) == expected_pairs); });
+  }
 }
 
 TYPED_TEST(Loss, HasTheSameBitsWithoutAGradient) {
   for_implementations([] {
     LossProblem problem = make_problem(4, 37, {0.9, 0.1 / 35, -0.4, 6}, /*passes=*/2);
-    LossResult expected = rdrop<TypeParam>(problem);
-    expected.gradient.clear();
-    EXPECT_TRUE(rdrop<TypeParam>(problem, /*has_gradient=*/false) == expected);
+    for (const ConsistencyKind kind : kConsistencyKinds) {
+      problem.kind = kind;
+      LossResult expected = consistency<TypeParam>(problem);
+      expected.gradient.clear();
+      EXPECT_TRUE(consistency<TypeParam>(problem, /*has_gradient=*/false) == expected);
+    }
 
     problem.logits.resize(4 * 37);
-    expected = softmax<TypeParam>(problem);
+    LossResult expected = softmax<TypeParam>(problem);
     expected.gradient.clear();
     EXPECT_TRUE(softmax<TypeParam>(problem, /*has_gradient=*/false) == expected);
+  });
+}
+
+TEST(ConsistencyLoss, OfSimCutHasTheLossOfTheFirstRowsAndADivergenceOfZeroFromThemselves) {
+  LossProblem problem = make_problem(3, 20, {0.9, 0.1 / 19, -0.4, -1});
+  const LossResult once = softmax_reference(problem);
+  problem.logits.insert(problem.logits.end(), problem.logits.begin(), problem.logits.begin() + 3 * 20);
+  problem.kind = ConsistencyKind::kSimCut;
+  for_implementations([&] {
+    const LossResult twice = consistency<float>(problem);
+    expect_near({twice.loss.begin(), twice.loss.begin() + 3}, once.loss, "loss");
+    EXPECT_EQ(std::vector<float>(twice.loss.begin() + 3, twice.loss.end()), std::vector<float>(3));
+    EXPECT_EQ(std::vector<std::uint8_t>(twice.is_correct.begin() + 3, twice.is_correct.end()),
+              std::vector<std::uint8_t>(3));
+    EXPECT_EQ(twice.divergence, std::vector<float>(3));
+    expect_near({twice.gradient.begin() + 3 * 20, twice.gradient.end()}, std::vector<float>(3 * 20), "gradient");
   });
 }
 
@@ -278,7 +306,7 @@ TEST(SoftmaxLoss, SumsLargeLogitsAsPreciselyAsSmallOnes) {
 TEST(SoftmaxLoss, DoesNothingWithoutRows) {
   for_implementations([] {
     EXPECT_TRUE(softmax<float>(make_problem(0, 10, {1.0, 0.0, 0.0, -1})) == LossResult());
-    EXPECT_TRUE(rdrop<float>(make_problem(0, 10, {1.0, 0.0, 0.0, -1}, /*passes=*/2)) == LossResult());
+    EXPECT_TRUE(consistency<float>(make_problem(0, 10, {1.0, 0.0, 0.0, -1}, /*passes=*/2)) == LossResult());
   });
 }
 

@@ -300,6 +300,11 @@ TEST(UpdateGraph, WithoutAnAttentionFunctionNeedsDotProductScores) {
   EXPECT_EQ(error_of([&] { with_bias.update_graph(problem.graph, problem.edges, {}, {}); }),
             "update_graph: positions is alibi, whose numbers are added to scores, needs another kind; pass the layer's "
             "attention_func as the last argument");
+  options = small_options(TransformerPreset::kTutorial);
+  options.log_scale = true;
+  const Transformer with_scale = small_model(options);
+  EXPECT_EQ(error_of([&] { with_scale.update_graph(problem.graph, problem.edges, {}, {}); }),
+            "update_graph: log_scale is true, needs false; pass the layer's attention_func as the last argument");
 }
 
 TEST(PreFunc, NamesTheLayersThatExist) {

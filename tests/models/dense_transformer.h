@@ -23,7 +23,7 @@ class DenseTransformer {
 
   /// Masks are 1 where attention is allowed: [B, 1 or N, N].
   at::Tensor encode(const at::Tensor& tokens_BN, const at::Tensor& mask) const {
-    at::Tensor x = embed("input_embedding", tokens_BN);
+    at::Tensor x = embed("input_embedding", tokens_BN, mask.select(1, 0).sum(-1));
     for (std::int64_t i = 0; i < options_.encoder_layers; ++i) {
       const std::string layer = "encoder.layers." + std::to_string(i) + ".";
       x = add_attention(layer + "self_attention", x, x, mask, /*is_cross=*/false);
@@ -95,17 +95,27 @@ class DenseTransformer {
     return bias == parameter_.end() ? scaled : scaled + bias->second;
   }
 
-  at::Tensor embed(const std::string& name, const at::Tensor& tokens_BT) const {
-    const auto size = static_cast<double>(options_.size);
-    const double scale = options_.scale_embedding ? std::sqrt(size) : 1.0;
+  /// Returns element j of the vector of a position, of `size` elements.
+  double encode_position(std::int64_t position, std::int64_t j, std::int64_t size) const {
+    const auto exponent = static_cast<double>(options_.positions == PositionKind::kSinusoidal ? j - j % 2 : 2 * j);
+    const double angle = static_cast<double>(position) / std::pow(10000.0, exponent / static_cast<double>(size));
+    return j % 2 == 0 ? std::sin(angle) : std::cos(angle);
+  }
+
+  /// The lengths of inputs count for mirrored positions; an output has none.
+  at::Tensor embed(const std::string& name, const at::Tensor& tokens_BT, const at::Tensor& length_B = {}) const {
+    const double scale = options_.scale_embedding ? std::sqrt(static_cast<double>(options_.size)) : 1.0;
     const at::Tensor vectors = parameter_.at(name + ".weight").index({tokens_BT}) * scale;
-    at::Tensor positions = at::zeros({tokens_BT.size(1), options_.size}, at::kDouble);
     if (!has_position_vectors(options_.positions)) return vectors;
-    for (std::int64_t t = 0; t < positions.size(0); ++t) {
-      for (std::int64_t j = 0; j < options_.size; ++j) {
-        const auto exponent = static_cast<double>(options_.positions == PositionKind::kSinusoidal ? j - j % 2 : 2 * j);
-        const double angle = static_cast<double>(t) / std::pow(10000.0, exponent / size);
-        positions[t][j] = j % 2 == 0 ? std::sin(angle) : std::cos(angle);
+    at::Tensor positions = at::zeros_like(vectors);
+    const std::int64_t size = options_.mirror_positions ? options_.size / 2 : options_.size;
+    for (std::int64_t b = 0; b < positions.size(0); ++b) {
+      const std::int64_t last = length_B.defined() ? length_B[b].item<std::int64_t>() - 1 : -1;
+      for (std::int64_t t = 0; t < positions.size(1); ++t) {
+        for (std::int64_t j = 0; j < options_.size; ++j) {
+          const std::int64_t position = j >= size && t < last ? last - 1 - t : t;
+          positions[b][t][j] = encode_position(position, j % size, size);
+        }
       }
     }
     return vectors + positions;
@@ -171,6 +181,23 @@ class DenseTransformer {
     return (distance < 0 ? 4 : 0) + (magnitude < 3 ? magnitude : magnitude < 4 ? 2 : 3);
   }
 
+  /// Returns what is added to scores of cross-attention, [B, heads, T, N], for a mask [B, 1, N].
+  at::Tensor cross_bias(std::int64_t outputs, const at::Tensor& mask) const {
+    const at::Tensor table = parameter_.at("decoder.cross_position_bias");
+    at::Tensor bias = at::zeros({mask.size(0), options_.heads, outputs, mask.size(2)}, at::kDouble);
+    for (std::int64_t b = 0; b < mask.size(0); ++b) {
+      const std::int64_t last = mask[b].sum().item<std::int64_t>() - 1;
+      for (std::int64_t input = 0; input < mask.size(2); ++input) {
+        const std::int64_t place = options_.mirror_positions && input < last ? last - 1 - input : input;
+        for (std::int64_t output = 0; output < outputs; ++output) {
+          bias.select(0, b).select(1, output).select(1, input).copy_(
+              table[bucket(output - place, /*is_causal=*/false)]);
+        }
+      }
+    }
+    return bias;
+  }
+
   at::Tensor attention(const std::string& name, const at::Tensor& destinations, const at::Tensor& sources,
                        const at::Tensor& mask) const {
     const bool is_cross = name.find("cross") != std::string::npos;
@@ -178,7 +205,12 @@ class DenseTransformer {
     const at::Tensor key = rotate(split_heads(linear(name + ".key", sources)), is_cross);
     const at::Tensor value = split_heads(linear(name + ".value", sources));
     at::Tensor scores = at::matmul(query, key.transpose(-2, -1)) / std::sqrt(static_cast<double>(key.size(-1)));
+    if (options_.log_scale) {
+      scores = scores * mask.sum(-1, /*keepdim=*/true).to(at::kDouble).clamp_min(1).log().unsqueeze(1);
+    }
+    if (options_.clamp) scores = scores.clamp(-*options_.clamp, *options_.clamp);
     if (!is_cross) scores = scores + bias(name.starts_with("decoder") ? "decoder" : "encoder", key.size(2));
+    if (is_cross && options_.cross_distance) scores = scores + cross_bias(query.size(2), mask);
     const at::Tensor weights = at::softmax(scores.masked_fill(mask.unsqueeze(1) == 0, -1e9), -1);
     return linear(name + ".output", at::matmul(weights, value).transpose(1, 2).flatten(2));
   }

@@ -25,15 +25,16 @@ void add_dropout(TransformerOptions& options) {
 
 /// Runs the passes of a training step on the device `meta`. Returns the sizes of the tensors that they read.
 template <class Model>
-std::vector<std::int64_t> train_on_meta(const Model& model, Precision precision, double rdrop) {
+std::vector<std::int64_t> train_on_meta(const Model& model, Precision precision, const Consistency& consistency) {
   const HostReads reads;
   Pass pass = Pass::training(7, precision);
   std::vector<TokenPair> pairs = small_pairs();
-  if (rdrop > 0) {
+  if (consistency.has_two_passes()) {
+    pass.set_cut(0.5);
     for (const TokenPair& pair : small_pairs()) pairs.push_back(pair);
   }
   const Batch batch = make_batch(pairs);
-  const BatchLoss loss = model.loss(batch, {.smoothing = 0.1, .ignored = 0}, rdrop, pass);
+  const BatchLoss loss = model.loss(batch, {.smoothing = 0.1, .ignored = 0}, {.consistency = consistency}, pass);
   loss.objective.backward();
   EXPECT_TRUE(loss.loss_and_correct.is_meta());
   for (const NamedTensor& named : parameters(model)) {
@@ -46,13 +47,14 @@ std::vector<std::int64_t> train_on_meta(const Model& model, Precision precision,
 TEST(TransformerOnADevice, ReadsNothingInTheForwardAndBackwardPass) {
   for (const TransformerPreset preset : all_presets()) {
     for (const Precision precision : {Precision::kFp32, Precision::kBf16}) {
-      for (const double rdrop : {0.0, 1.0}) {
+      for (const Consistency& consistency : {Consistency(), Consistency{kernels::ConsistencyKind::kRDrop, 1},
+                                             Consistency{kernels::ConsistencyKind::kSimCut, 1}}) {
         SCOPED_TRACE(enum_name(preset));
         TransformerOptions options = small_options(preset);
         add_dropout(options);
         const Transformer model(options, 1);
         move_to_meta(parameters(model));
-        EXPECT_THAT(train_on_meta(model, precision, rdrop), IsEmpty());
+        EXPECT_THAT(train_on_meta(model, precision, consistency), IsEmpty());
       }
     }
   }
@@ -64,7 +66,7 @@ TEST(UniversalTransformerOnADevice, ReadsOnlyTheHaltingProbabilities) {
     add_dropout(options);
     const UniversalTransformer model(options, 1);
     move_to_meta(parameters(model));
-    const std::vector<std::int64_t> sizes = train_on_meta(model, Precision::kFp32, /*rdrop=*/0);
+    const std::vector<std::int64_t> sizes = train_on_meta(model, Precision::kFp32, /*added=*/{});
     EXPECT_THAT(sizes, Each(Gt(0)));
     EXPECT_LE(std::ssize(sizes), options.encoder_layers + options.decoder_layers);
   }

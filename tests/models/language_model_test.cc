@@ -27,7 +27,7 @@ std::vector<TokenPair> small_texts() { return {{{}, {2, 7, 6, 9, 4, 3}}, {{}, {8
 
 BatchLoss loss_of(const LanguageModel& model, const std::vector<TokenPair>& texts, double smoothing = 0) {
   Pass pass = Pass::inference();
-  return model.loss(make_batch(texts), {.smoothing = smoothing}, /*rdrop=*/0, pass);
+  return model.loss(make_batch(texts), {.smoothing = smoothing}, /*added=*/{}, pass);
 }
 
 /// Computes the logits of a text from full matrices: embeddings, positions, layers with causal attention, final norm
@@ -149,7 +149,8 @@ TEST(LanguageModel, HasTheLossAndTheGradientsOfFp64InFp32) {
   convert_parameters(exact, at::kDouble);
   const auto train = [](const LanguageModel& of) {
     Pass pass = Pass::training(3);
-    const at::Tensor loss = of.loss(repeat_batch(make_batch(small_texts())), {}, /*rdrop=*/2, pass).objective;
+    const at::Tensor loss =
+        of.loss(repeat_batch(make_batch(small_texts())), {}, {.consistency = {.weight = 2}}, pass).objective;
     loss.backward();
     return loss.item<double>();
   };
@@ -205,10 +206,12 @@ TEST(LanguageModel, RefusesABatchWithInputsAndAdaptiveComputation) {
   const auto model = make_model(language_options(), 1);
   Pass pass = Pass::inference();
 
-  EXPECT_EQ(error_of([&] { model->loss(small_batch(), {}, /*rdrop=*/0, pass); }),
+  EXPECT_EQ(error_of([&] { model->loss(small_batch(), {}, /*added=*/{}, pass); }),
             "LanguageModel: batch has 8 input tokens, needs none");
-  EXPECT_EQ(error_of([&] { model->ponder_steps(make_batch(small_texts())); }),
-            "steps: the model is a language_model, whose nodes take all its layers, needs a universal one");
+  EXPECT_EQ(
+      error_of([&] { model->ponder_steps(make_batch(small_texts())); }),
+      "steps: the model is a language_model, whose nodes take all its layers, needs a universal one, or exits whose "
+      "threshold is below 1");
 }
 
 }  // namespace

@@ -52,7 +52,7 @@ TEST(ModelAttention, HasTheWeightsOfTheFirstLayer) {
   const Batch batch = batch_of(kPair);
   Pass pass = Pass::inference();
   const EncoderLayer& layer = model.encoder().layers.front();
-  const Projections projected = layer.project_qkv(model.embed_input(batch.input_tokens, batch.input_positions, pass));
+  const Projections projected = layer.project_qkv(model.embed_input(batch, pass));
   const at::Tensor expected =
       layer.self_attention.weights(batch.graph.relation(kEncoderEncoder), projected.query, projected.key).detach();
 

@@ -39,14 +39,22 @@ void for_each_choice(const Visit& visit) {
             options.positions =
                 is_on && options.kind != ModelKind::kUniversal ? PositionKind::kLearned : PositionKind::kSinusoidal;
             visit(options);
+            options.share_layers = true;
+            visit(options);
+            options.share_layers = false;
             if (options.kind == ModelKind::kTransformer) {
               options.decoder_mixer = DecoderMixer::kSsru;
+              options.exits.layers = {1};
               visit(options);
               options.decoder_mixer = DecoderMixer::kAttention;
+              options.exits.layers.clear();
             }
             if (options.kind == ModelKind::kUniversal || options.score == ScoreKind::kAdditive) continue;
             options.positions = PositionKind::kT5;
             visit(options);
+            options.cross_distance = has_encoder(options.kind);
+            visit(options);
+            options.cross_distance = false;
           }
         }
       }
@@ -75,6 +83,14 @@ TEST(ModelMemory, GrowsWithTheStateOfTheOptimiserAndTheBatch) {
   train.precision = Precision::kBf16;
   train.rdrop = 1;
   EXPECT_EQ(training_memory(model, train, {.input = 100, .output = 100}) - 4 * 9 * numbers, batch);
+  std::swap(train.rdrop, train.simcut);
+  EXPECT_EQ(training_memory(model, train, {.input = 100, .output = 100}) - 4 * 9 * numbers, batch);
+  train.part = TrainedPart::kHalting;
+  EXPECT_EQ(training_memory(model, train, {.input = 100, .output = 100}), 4 * 9 * numbers);
+  train = {.quantise = ProductRounding::kInt8, .average = 0.9};
+  EXPECT_EQ(training_memory(model, train, {}), 4 * 10 * numbers);
+  EXPECT_EQ(training_memory(model, train, {.input = 100, .output = 100}) - 4 * 10 * numbers,
+            batch + 4 * 100 * 2 * (12 + 12));
 }
 
 TEST(ModelMemory, GrowsWithTheEdgesOfAdditiveAttention) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -72,6 +73,20 @@ TEST(TransformerOptions, AreRejectedByErrorsThatNameTheOptionAndItsRange) {
   EXPECT_EQ(error_with([](auto& o) { o.kind = ModelKind::kUniversal, o.positions = PositionKind::kLearned; }),
             "Transformer: positions is learned, needs a formula with kind=universal, whose steps have position vectors "
             "too");
+  EXPECT_EQ(error_with([](auto& o) { o.log_scale = true, o.score = ScoreKind::kAdditive; }),
+            "Transformer: log_scale is true, needs score=dot");
+  EXPECT_EQ(error_with([](auto& o) { o.mirror_positions = true, o.positions = PositionKind::kRotary; }),
+            "Transformer: mirror_positions is true, needs positions with a formula, or cross_distance=true");
+  EXPECT_EQ(error_with([](auto& o) { o.cross_distance = true, o.positions = PositionKind::kAlibi; }),
+            "Transformer: cross_distance is true, needs positions=t5");
+  EXPECT_EQ(error_with([](auto& o) { o.cross_distance = true, o.kind = ModelKind::kLanguageModel; }),
+            "Transformer: cross_distance is true, needs kind=transformer");
+  EXPECT_EQ(error_with([](auto& o) { o.mirror_positions = true, o.size = 6, o.positions = PositionKind::kMarian; }),
+            "Transformer: size is 6, needs an even number of at least 8 with mirror_positions");
+  EXPECT_EQ(error_with([](auto& o) { o.mirror_positions = true, o.size = 9, o.heads = 3; }),
+            "Transformer: size is 9, needs an even number of at least 2 with mirror_positions");
+  EXPECT_EQ(error_with([](auto& o) { o.mirror_positions = true, o.kind = ModelKind::kLanguageModel; }),
+            "Transformer: mirror_positions is true, needs kind=transformer or universal");
   EXPECT_EQ(error_with([](auto& o) { o.key_value_heads = 3; }),
             "Transformer: key_value_heads is 3, needs a divisor of heads 2, or 0 for as many");
   EXPECT_EQ(error_with([](auto& o) { o.key_value_heads = 1, o.score = ScoreKind::kAdditive; }),
@@ -83,6 +98,18 @@ TEST(TransformerOptions, AreRejectedByErrorsThatNameTheOptionAndItsRange) {
   EXPECT_EQ(
       error_with([](auto& o) { o.relation = {{"window 3"}}, o.decoder_mixer = DecoderMixer::kSsru; }),
       "Transformer: relation has patterns, needs causal with decoder_mixer=ssru, which reads only the token before");
+  EXPECT_EQ(error_with([](auto& o) { o.kind = ModelKind::kUniversal, o.exits.layers = {1}; }),
+            "Transformer: exits.layers is [1], needs kind=transformer");
+  for (const std::vector<std::int64_t>& layers : {std::vector<std::int64_t>{2}, {1, 1}}) {
+    EXPECT_EQ(
+        error_with([&](auto& o) { o.exits.layers = layers; }),
+        fmt::format("Transformer: exits.layers is {}, needs ascending numbers from 1 to below decoder_layers, which "
+                    "is 2",
+                    layers));
+  }
+  EXPECT_EQ(
+      error_with([](auto& o) { o.exits = {.layers = {1}, .threshold = 0.5}, o.decoder_mixer = DecoderMixer::kSsru; }),
+      "Transformer: exits.threshold is 0.5, needs 1 with decoder_mixer=ssru");
   const auto relative = [](PositionKind kind) {
     return [kind](auto& o) { o.kind = ModelKind::kUniversal, o.positions = kind; };
   };

@@ -43,6 +43,19 @@ inline std::vector<std::pair<std::string, TransformerOptions>> options_without_p
     o.norm_bias = o.attention_bias = o.feed_forward_bias = o.output_bias = false;
     o.feed_forward_gate = true;
   });
+  add("mirrored positions", [](auto& o) { o.mirror_positions = true; });
+  add("mirrored positions of another formula",
+      [](auto& o) { o.mirror_positions = true, o.positions = PositionKind::kFromScratch, o.size = 20; });
+  add("scores by logarithms", [](auto& o) { o.log_scale = true; });
+  add("bounded scores by logarithms, T5", [](auto& o) {
+    o.log_scale = true, o.clamp = 0.3, o.key_value_heads = 1;
+    o.positions = PositionKind::kT5, o.t5_buckets = 8, o.t5_distance = 5;
+  });
+  add("shared layers", [](auto& o) { o.share_layers = true, o.encoder_layers = 3; });
+  add("shared layers, norms after, T5", [](auto& o) {
+    o.share_layers = true, o.norm_placement = NormPlacement::kPost, o.final_norm = false;
+    o.positions = PositionKind::kT5, o.t5_buckets = 8, o.t5_distance = 5;
+  });
   add("no positions", [](auto& o) { o.positions = PositionKind::kNone; });
   add("rotary", [](auto& o) { o.positions = PositionKind::kRotary; });
   add("rotary of another base", [](auto& o) { o.positions = PositionKind::kRotary, o.rotary.base = 50.0; });
@@ -56,6 +69,12 @@ inline std::vector<std::pair<std::string, TransformerOptions>> options_without_p
   });
   add("ALiBi", [](auto& o) { o.positions = PositionKind::kAlibi; });
   add("T5", [](auto& o) { o.positions = PositionKind::kT5, o.t5_buckets = 8, o.t5_distance = 5; });
+  add("T5 in cross-attention",
+      [](auto& o) { o.positions = PositionKind::kT5, o.t5_buckets = 8, o.t5_distance = 5, o.cross_distance = true; });
+  add("T5 in cross-attention to mirrored inputs, bounded scores", [](auto& o) {
+    o.positions = PositionKind::kT5, o.t5_buckets = 8, o.t5_distance = 5, o.cross_distance = true;
+    o.mirror_positions = true, o.clamp = 0.3, o.key_value_heads = 1;
+  });
   add("grouped heads", [](auto& o) { o.size = 16, o.heads = 4, o.key_value_heads = 2; });
   add("one head of keys, rotary",
       [](auto& o) { o.size = 24, o.heads = 6, o.key_value_heads = 1, o.positions = PositionKind::kRotary; });

@@ -30,6 +30,14 @@ TEST(TrainingFlops, AreSixForEachTokenAndWeightThatMultipliesIt) {
   EXPECT_EQ(training_flops(options, make_batch(pairs)), 6 * tokens * weights + 12 * 2 * edges * 8);
 }
 
+TEST(TrainingFlops, CountTheOutputProjectionOnceForEachExit) {
+  TransformerOptions options = small_options(TransformerPreset::kTutorial);
+  const std::vector<TokenPair> pairs = {{{4, 9, 5}, {2, 7, 6, 3}}};
+  const double without = training_flops(options, make_batch(pairs));
+  options.exits.layers = {1};
+  EXPECT_EQ(training_flops(options, make_batch(pairs)) - without, 6 * 3 * 11 * 8);
+}
+
 TEST(TrainingFlops, AreThoseOfTheDecoderAloneInALanguageModel) {
   TransformerOptions options = small_options(TransformerPreset::kTutorial);
   options.kind = ModelKind::kLanguageModel;

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/models/transformer_scorer.h"
 
+#include <ATen/ops/ones.h>
 #include <ATen/ops/tensor.h>
+#include <ATen/ops/where.h>
 #include <c10/core/InferenceMode.h>
+
+#include <algorithm>
 
 #include "edgewise/search/pick_candidates.h"
 #include "tests/models/recorded_heads.h"
@@ -44,6 +48,21 @@ SelfPositions TransformerScorer::read_positions(const DecodingSlots::NewNodes& n
   }
   positions.bias = Score::of_edges(relative.bias(at::tensor(distances)));
   return positions;
+}
+
+std::optional<Score> TransformerScorer::cross_bias(const DecodingSlots::NewNodes& nodes) const {
+  const RelativePositions& relative = model_->decoder().cross_positions;
+  if (!relative.has_bias()) return {};
+  const RelationView inputs = nodes.inputs.view();
+  std::vector<std::int64_t> distances;
+  for (std::size_t row = 0; row < nodes.positions.size(); ++row) {
+    const std::int64_t length = inputs.row_begin[row + 1] - inputs.row_begin[row];
+    for (std::int64_t token = 0; token < length; ++token) {
+      const bool is_mirrored = model_->options().mirror_positions;
+      distances.push_back(nodes.positions[row] - (is_mirrored ? mirrored_number(token, length) : token));
+    }
+  }
+  return Score::of_edges(relative.bias(at::tensor(distances)));
 }
 
 Relation TransformerScorer::select_ancestors(const DecodingSlots::NewNodes& nodes, std::size_t layer) const {
@@ -93,6 +112,34 @@ at::Tensor TransformerScorer::run_ssru(std::size_t layer, const DecodingSlots::N
   return parameters.finish_ssru(x, cells.first(slots_.num_nodes()).index_select(0, numbers), pass);
 }
 
+/// The edges have the order of StepResult::attention: by row.
+void TransformerScorer::record_attention(const DecodingSlots::NewNodes& nodes, const at::Tensor& weights_EH,
+                                         std::vector<float>& attention) const {
+  const at::Tensor weights = select_recorded_head(recorded_, weights_EH);
+  attention.resize(static_cast<std::size_t>(weights.numel()));
+  for_each_edge(nodes.inputs.view(), [&](NodeIndex /*input*/, NodeIndex node, EdgeIndex edge) {
+    if (!is_active_.const_data_ptr<bool>()[node]) return;
+    attention[static_cast<std::size_t>(edge)] = float_span(weights)[static_cast<std::size_t>(edge)];
+  });
+}
+
+void TransformerScorer::halt(std::int64_t layers, const DecodingSlots::NewNodes& nodes, const at::Tensor& x,
+                             std::vector<std::int64_t>& last) {
+  const ExitOptions& exits = model_->options().exits;
+  const auto exit = std::ranges::find(exits.layers, layers);
+  if (exit == exits.layers.end()) return;
+  const at::Tensor probability = model_->exits()[static_cast<std::size_t>(exit - exits.layers.begin())](x);
+  const RelationView inputs = nodes.inputs.view();
+  for (std::size_t i = 0; i < last.size(); ++i) {
+    const auto row = static_cast<std::int64_t>(i);
+    bool& is_active = is_active_.mutable_data_ptr<bool>()[row];
+    const std::int64_t input_tokens = inputs.row_begin[row + 1] - inputs.row_begin[row];
+    if (!is_active || probability[row].item<double>() < exits.threshold_at(nodes.positions[i], input_tokens)) continue;
+    is_active = false;
+    last[i] = layers;
+  }
+}
+
 at::Tensor TransformerScorer::run_layer(std::size_t layer, const DecodingSlots::NewNodes& nodes, const at::Tensor& x,
                                         Pass& pass, std::vector<float>* attention) {
   const DecoderLayer& parameters = model_->decoder().layers[layer];
@@ -103,14 +150,12 @@ at::Tensor TransformerScorer::run_layer(std::size_t layer, const DecodingSlots::
   const at::Tensor query = parameters.project_cross_qkv(y, AttentionFields::kQuery).query;
   const at::Tensor cross_key = cache.cross_key.first(slots_.num_inputs());
   const at::Tensor cross_value = cache.cross_value.first(slots_.num_inputs());
-  if (attention != nullptr && static_cast<std::int64_t>(layer) == recorded_.layer) {
-    // The edges have the order of StepResult::attention: by row.
-    const at::Tensor weights =
-        select_recorded_head(recorded_, parameters.cross_attention.weights(nodes.inputs, query, cross_key));
-    attention->assign(float_span(weights).begin(), float_span(weights).end());
+  const std::optional<Score> bias = cross_bias(nodes);
+  if (attention != nullptr && static_cast<std::int64_t>(layer) <= recorded_.layer) {
+    record_attention(nodes, parameters.cross_attention.weights(nodes.inputs, query, cross_key, bias), *attention);
   }
   return parameters.finish_layer(
-      y, parameters.cross_attention.average(nodes.inputs, query, cross_key, cross_value, pass), pass);
+      y, parameters.cross_attention.average(nodes.inputs, query, cross_key, cross_value, pass, bias), pass);
 }
 
 void TransformerScorer::step(const StepRequest& request, StepResult& result) {
@@ -122,9 +167,14 @@ void TransformerScorer::step(const StepRequest& request, StepResult& result) {
   if (nodes.numbers.empty()) return pick_candidates({}, request, result);
 
   at::Tensor x = model_->embed_output(nodes.tokens, nodes.positions, pass);
+  is_active_ = at::ones({x.size(0), 1}, at::kBool);
+  std::vector<std::int64_t> last(nodes.numbers.size(), std::ssize(layers_));
   for (std::size_t layer = 0; layer < layers_.size(); ++layer) {
-    x = run_layer(layer, nodes, x, pass, request.attention ? &result.attention : nullptr);
+    x = at::where(is_active_, run_layer(layer, nodes, x, pass, request.attention ? &result.attention : nullptr), x);
+    if (model_->options().exits.can_halt()) halt(static_cast<std::int64_t>(layer) + 1, nodes, x, last);
   }
+  result.ponder_steps.clear();
+  if (model_->options().exits.can_halt()) result.ponder_steps = last;
   const at::Tensor scores = model_->log_probabilities(model_->decoder().norm(x)).to(at::kFloat).contiguous();
   const std::span<const float> values = float_span(scores);
   pick_candidates(values, request, result);

@@ -4,6 +4,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -39,12 +40,20 @@ class TransformerScorer : public Scorer {
   /// Returns what self-attention of new nodes reads of their positions and those of the ancestors it attends to.
   SelfPositions read_positions(const DecodingSlots::NewNodes& nodes, const Relation& ancestors,
                                const at::TensorOptions& options);
+  /// Returns what is added to scores of cross-attention, if anything.
+  std::optional<Score> cross_bias(const DecodingSlots::NewNodes& nodes) const;
   /// Returns the ancestors of the new nodes that the layer's pattern permits.
   Relation select_ancestors(const DecodingSlots::NewNodes& nodes, std::size_t layer) const;
   /// Runs self-attention or an SSRU of a layer for the states `x` of new nodes.
   at::Tensor run_self_attention(std::size_t layer, const DecodingSlots::NewNodes& nodes, const at::Tensor& x,
                                 Pass& pass);
   at::Tensor run_ssru(std::size_t layer, const DecodingSlots::NewNodes& nodes, const at::Tensor& x, Pass& pass);
+  /// Writes the recorded weights of active nodes.
+  void record_attention(const DecodingSlots::NewNodes& nodes, const at::Tensor& weights_EH,
+                        std::vector<float>& attention) const;
+  /// Halts nodes at an exit after the first `layers` layers. Sets the elements of `last` that belong to these.
+  void halt(std::int64_t layers, const DecodingSlots::NewNodes& nodes, const at::Tensor& x,
+            std::vector<std::int64_t>& last);
   at::Tensor run_layer(std::size_t layer, const DecodingSlots::NewNodes& nodes, const at::Tensor& x, Pass& pass,
                        std::vector<float>* attention);
 
@@ -53,6 +62,7 @@ class TransformerScorer : public Scorer {
   DecodingSlots slots_{"TransformerScorer"};
   std::vector<LayerCache> layers_;
   std::vector<std::int64_t> positions_;  // of all nodes of the forest
+  at::Tensor is_active_;                 // bool, [new nodes, 1]: whether a node has halted at no exit
 };
 
 }  // namespace edgewise

@@ -2,6 +2,7 @@
 #include "edgewise/models/transformer.h"
 
 #include <ATen/ATen.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -61,7 +62,7 @@ TEST(Transformer, HasTheLossAndTheGradientsOfFp64InFp32) {
       convert_parameters(exact, at::kDouble);
       auto loss_of = [](const Transformer& of) {
         Pass pass = Pass::training(3);
-        const at::Tensor loss = of.loss(small_batch(), {}, /*rdrop=*/0, pass).objective;
+        const at::Tensor loss = of.loss(small_batch(), {}, /*added=*/{}, pass).objective;
         loss.backward();
         return loss.item<double>();
       };
@@ -157,12 +158,12 @@ TEST(Transformer, AddsTheDivergenceOfTwoPassesToTheLossOfRDrop) {
   TransformerOptions options = small_options(TransformerPreset::kTutorial);
   const auto losses = [&](const Transformer& model, double weight) {
     Pass pass = Pass::training(1);
-    return model.loss(both, {}, weight, pass).objective.item<double>();
+    return model.loss(both, {}, {.consistency = {.weight = weight}}, pass).objective.item<double>();
   };
 
   const Transformer without_dropout = small_model(options);
   Pass pass = Pass::training(1);
-  const double once = without_dropout.loss(batch, {}, /*rdrop=*/0, pass).objective.item<double>();
+  const double once = without_dropout.loss(batch, {}, /*added=*/{}, pass).objective.item<double>();
   EXPECT_NEAR(losses(without_dropout, 3), 2 * once, 1e-9);
 
   options.dropout.residual = 0.4;
@@ -170,6 +171,26 @@ TEST(Transformer, AddsTheDivergenceOfTwoPassesToTheLossOfRDrop) {
   const double divergence = losses(with_dropout, 1) - losses(with_dropout, 0);
   EXPECT_GT(divergence, 1e-3);
   EXPECT_NEAR(losses(with_dropout, 3) - losses(with_dropout, 0), 3 * divergence, 1e-9);
+}
+
+TEST(Transformer, AddsTheDivergenceFromACutPassToTheLossOfSimCut) {
+  const Batch batch = small_batch();
+  const Transformer model = small_model(small_options(TransformerPreset::kTutorial));
+  const auto loss = [&](double cut, double weight) {
+    Pass pass = Pass::training(1);
+    pass.set_cut(cut);
+    return model.loss(repeat_batch(batch), {}, {.consistency = {kernels::ConsistencyKind::kSimCut, weight}}, pass)
+        .sums();
+  };
+  Pass pass = Pass::training(1);
+  const LossSums once = model.loss(batch, {}, /*added=*/{}, pass).sums();
+
+  EXPECT_NEAR(loss(/*cut=*/0, 3).loss, once.loss, 1e-9);
+  EXPECT_EQ(loss(/*cut=*/0, 3).tokens, once.tokens);
+  EXPECT_EQ(loss(/*cut=*/0.5, 3).correct, once.correct);
+  const double divergence = loss(/*cut=*/0.5, 1).loss - once.loss;
+  EXPECT_GT(divergence, 1e-3);
+  EXPECT_NEAR(loss(/*cut=*/0.5, 3).loss, once.loss + 3 * divergence, 1e-9);
 }
 
 TEST(Transformer, GivesLogProbabilitiesThatSumToOne) {
@@ -226,6 +247,33 @@ TEST(Tying, SumsTheGradientsOfTheTiedTensors) {
   expect_close(gradient(tied, "encoder.norm.gain"), gradient(untied, "encoder.norm.gain"), 1e-9);
 }
 
+TEST(SharedLayers, HaveTheSumOfTheGradientsOfSeparateLayers) {
+  TransformerOptions options = small_options(TransformerPreset::kTutorial);
+  options.encoder_layers = 3;
+  options.share_layers = true;
+  const Transformer shared = small_model(options);
+  options.share_layers = false;
+  const Transformer separate = small_model(options);
+  visit_parameters(separate, "", [&](const std::string& name, const at::Tensor& tensor) {
+    tensor.detach().copy_(parameter(shared, name));
+  });
+  const auto gradient = [](const Transformer& model, const std::string& name) { return parameter(model, name).grad(); };
+
+  const at::Tensor logits = logits_of(shared, small_pairs());
+  logits.pow(2).sum().backward();
+  const at::Tensor expected = logits_of(separate, small_pairs());
+  expected.pow(2).sum().backward();
+
+  expect_close(logits, expected, 1e-12);
+  for (const char* part : {"self_attention.key.weight", "feed_forward.inner.bias"}) {
+    const auto of_layer = [&](const Transformer& model, int layer) {
+      return gradient(model, fmt::format("encoder.layers.{}.{}", layer, part));
+    };
+    expect_close(of_layer(shared, 0), of_layer(separate, 0) + of_layer(separate, 1) + of_layer(separate, 2), 1e-9);
+  }
+  expect_close(gradient(shared, "encoder.norm.gain"), gradient(separate, "encoder.norm.gain"), 1e-9);
+}
+
 TEST(Tying, AllowsVocabulariesOfTwoSizesIfOnlyTheOutputIsTied) {
   TransformerOptions options = small_options(TransformerPreset::kTutorial);
   options.tying = Tying::kOutput;
@@ -250,7 +298,7 @@ TEST(Transformer, NeedsAPositionForEachToken) {
   Pass pass = Pass::inference();
 
   EXPECT_EQ(error_of([&] {
-              model.embed_input(Tokens{4, 5}, Tokens{0}, pass);
+              model.embed_output(Tokens{4, 5}, Tokens{0}, pass);
             }),
             "Transformer: 2 tokens have 1 positions, needs one each");
 }

@@ -42,6 +42,18 @@ inline std::vector<TransformerOptions> all_kinds_of_universal_options() {
     kinds.back().universal.transition = Transition::kSeparableConvolution;
     kinds.back().universal.filter_width = 4;
   }
+  kinds.push_back(universal_options());
+  kinds.back().mirror_positions = true;
+  for (const HaltedKeys halted_keys : all_of<HaltedKeys>()) {
+    kinds.push_back(universal_options());
+    kinds.back().universal.halted_keys = halted_keys;
+    kinds.back().log_scale = true;
+  }
+  for (const AdaptiveSides side : {AdaptiveSides::kBoth, AdaptiveSides::kNone}) {
+    kinds.push_back(universal_options());
+    kinds.back().universal.adaptive = side;
+    kinds.back().universal.input_injection = true;
+  }
   for (const AdaptiveSides side : all_of<AdaptiveSides>()) {
     for (const Transition transition : all_of<Transition>()) {
       kinds.push_back(universal_options());
@@ -55,8 +67,11 @@ inline std::vector<TransformerOptions> all_kinds_of_universal_options() {
 /// Describes options in failure messages.
 inline std::string description(const TransformerOptions& options) {
   const UniversalOptions& universal = options.universal;
-  return fmt::format("{}, {}, {}, {}", enum_name(options.preset), enum_name(universal.halted_keys),
-                     enum_name(universal.adaptive), enum_name(universal.transition));
+  return fmt::format("{}, {}, {}, {}{}{}{}", enum_name(options.preset), enum_name(universal.halted_keys),
+                     enum_name(universal.adaptive), enum_name(universal.transition),
+                     options.mirror_positions ? ", mirrored positions" : "",
+                     universal.input_injection ? ", input injection" : "",
+                     options.log_scale ? ", scores by logarithms" : "");
 }
 
 }  // namespace edgewise

@@ -255,6 +255,24 @@ TEST(Embedding, AddsPositionsAndDropsOnlyWhileTraining) {
   }
 }
 
+TEST(Embedding, CutsTheGivenShareOfTheSecondHalfsTokens) {
+  RandomStream random(1);
+  const Embedding embedding(5, 4, EmbeddingInit::kXavier, random);
+  const std::vector<std::int64_t> tokens(4000, 3);
+  const auto rows = [&](double cut) {
+    Pass pass = Pass::training(7);
+    pass.set_cut(cut);
+    return embedding(tokens, {}, pass);
+  };
+
+  EXPECT_TRUE(at::equal(rows(0), embedding(tokens)));
+  const at::Tensor is_cut_T = (rows(0.25) == 0).all(1);
+  EXPECT_TRUE(at::equal(rows(0.25), embedding(tokens) * is_cut_T.logical_not().unsqueeze(1)));
+  EXPECT_FALSE(is_cut_T.narrow(0, 0, 2000).any().item<bool>());
+  EXPECT_NEAR(is_cut_T.sum().item<double>() / 2000, 0.25, 0.03);
+  EXPECT_TRUE(at::equal(rows(0.25), rows(0.25)));
+}
+
 TEST(Embedding, StartsFromRowsOfLengthAboutOneWhenNormal) {
   RandomStream random(1);
 
@@ -324,6 +342,26 @@ TEST(PositionEncodings, FollowTheFormulaForAnySizeAndPosition) {
         }
       }
     }
+  }
+}
+
+TEST(PositionEncodings, HaveTheMirroredPositionInTheirSecondHalf) {
+  const std::vector<std::int64_t> positions = {0, 3, 70'000};
+  const std::vector<std::int64_t> mirrored = {5, 3, 1};
+  TransformerOptions options;
+  options.size = 12;
+  options.mirror_positions = true;
+  for (const PositionKind kind : {PositionKind::kSinusoidal, PositionKind::kFairseq}) {
+    options.positions = kind;
+    const PositionEncodings whole(PositionFormula::of_model(options));
+    const PositionEncodings half(6, kind);
+
+    const at::Tensor expected = at::cat({half(positions, at::kDouble), half(mirrored, at::kDouble)}, 1);
+    expect_close(whole(positions, at::kDouble, mirrored), expected, 0.0);
+    expect_close(whole(positions, at::kDouble), whole(positions, at::kDouble, positions), 0.0);
+
+    const PositionRows rows = SidePositions(whole).rows(positions, at::kDouble, mirrored);
+    expect_close(rows.table_PM.index_select(0, at::tensor(rows.rows)), expected, 0.0);
   }
 }
 

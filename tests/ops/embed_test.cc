@@ -16,7 +16,7 @@ namespace {
 
 using Indices = std::vector<std::int64_t>;
 
-const Indices kTokens = {2, 0, 2, 6, 2, 5};
+const Indices kTokens = {2, 0, kNoToken, 6, 2, 5};
 const Indices kPositions = {0, 1, 2, 0, 1, 3};
 
 TEST(Embed, MatchesItsDefinitionInOutputAndGradient) {
@@ -69,6 +69,28 @@ TEST(Embed, DropsWholeTokensWithTheGivenProbabilityAndKeepsTheMean) {
   EXPECT_TRUE(at::equal(out_TM, token_factor_T.unsqueeze(1).expand({4000, 5})));
   EXPECT_NEAR((token_factor_T == 0).sum().item<double>() / 4000, 0.25, 0.03);
   EXPECT_NEAR(token_factor_T.mean().item<double>(), 1.0, 0.04);
+}
+
+TEST(Embed, GivesATokenThatIsCutItsPositionVectorAlone) {
+  for (const at::ScalarType type : {at::kFloat, at::kDouble}) {
+    const Tensors tables = {normal({7, 20}, 1, type), normal({4, 20}, 2, type)};
+    const Indices all = {2, 0, 2};
+    const Indices cut = {2, kNoToken, kNoToken};
+    const Indices positions = {0, 1, 2};
+    const auto with = [&](const Indices& tokens) {
+      return output_and_gradients([&](const Tensors& x) { return embed(x[0], tokens, x[1], positions); }, tables);
+    };
+    const Tensors expected = with(all);
+    const Tensors actual = with(cut);
+    EXPECT_TRUE(at::equal(actual[0][0], expected[0][0]));
+    EXPECT_TRUE(at::equal(actual[0].narrow(0, 1, 2), tables[1].narrow(0, 1, 2).to(actual[0].scalar_type())));
+    EXPECT_EQ(actual[1][0].abs().sum().item<double>(), 0);
+    EXPECT_TRUE(at::equal(actual[2], expected[2]));
+  }
+  EXPECT_EQ(error_of([] {
+              embed(at::zeros({0, 3}).to(test_device()), Indices{kNoToken}, {}, {});
+            }),
+            "embed: token 0 is -9223372036854775808, needs a number from 0 to -1");
 }
 
 TEST(Embed, WithoutTokensHasNoRowsAndAGradientOfZeros) {

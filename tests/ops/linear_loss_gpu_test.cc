@@ -129,9 +129,10 @@ TEST_F(LinearLossGpu, TilesOfAnySizeHaveTheSameLossAndGradients) {
   constexpr std::int64_t kWords = 33;
   for (const at::ScalarType type : {at::kFloat, at::kBFloat16}) {
     const double allowed = tolerance(type);  // in bf16, gradients of logits are rounded before they are summed
-    for (const std::optional<float> rdrop_weight : {std::optional<float>(), std::optional<float>(2.5f)}) {
-      const LossRule rule = {.target = target_of({.smoothing = 0.1, .ignored = 2}, kWords),
-                             .rdrop_weight = rdrop_weight};
+    for (const std::optional<Consistency>& consistency :
+         {std::optional<Consistency>(), std::optional(Consistency{kernels::ConsistencyKind::kRDrop, 2.5}),
+          std::optional(Consistency{kernels::ConsistencyKind::kSimCut, 2.5})}) {
+      const LossRule rule = {.target = target_of({.smoothing = 0.1, .ignored = 2}, kWords), .consistency = consistency};
       const LossTensors one_tile = make_loss_tensors(kTokensOfTiles, kWords, type);
       const at::Tensor expected = run_loss_tiles_on_gpu(one_tile, rule);
       for (const std::int64_t rows : {2, 6, 20}) {
@@ -167,8 +168,8 @@ TEST_F(LinearLossGpu, ProjectedLossLeavesItsSumsOnTheDevice) {
   for (const at::ScalarType type : {at::kFloat, at::kBFloat16}) {
     const at::Tensor state = normal({4, 8}, 1, type);
     const at::Tensor weight = normal({5, 8}, 2, at::kFloat);
-    for (const BatchLoss& loss :
-         {projected_loss(state, weight, {}, labels), projected_rdrop_loss(state, weight, {}, labels, 2.0)}) {
+    for (const BatchLoss& loss : {projected_loss(state, weight, {}, labels),
+                                  projected_consistency_loss(state, weight, {}, labels, {.weight = 2})}) {
       ASSERT_TRUE(loss.loss_and_correct.defined());
       EXPECT_EQ(loss.counts.loss, 0);
       EXPECT_EQ(loss.sums().loss, loss.objective.item<double>());

@@ -85,54 +85,85 @@ TEST(ProjectedLoss, MatchesItsDefinitionForEveryInstructionSet) {
   }
 }
 
-TEST(ProjectedRDropLoss, MatchesItsDefinitionForEveryInstructionSet) {
+constexpr Consistency kRDrop = {kernels::ConsistencyKind::kRDrop, 2.5};
+constexpr Consistency kSimCut = {kernels::ConsistencyKind::kSimCut, 2.5};
+
+TEST(ProjectedConsistencyLoss, MatchesItsDefinitionForEveryInstructionSet) {
   for (const LossOptions& options : projected_loss_options()) {
-    SCOPED_TRACE(options.ignored);
-    expect_same_losses(
-        [&](const Tensors& x, const at::Tensor& labels_T) {
-          return projected_rdrop_loss(x[0], x[1], x[2], labels_T, 2.5, options);
-        },
-        [&](const Tensors& x, const at::Tensor& labels_T) {
-          return projected_rdrop_loss_plain(x[0], x[1], x[2], labels_T, 2.5, options);
-        },
-        true);
+    for (const Consistency& consistency : {kRDrop, kSimCut}) {
+      SCOPED_TRACE(options.ignored);
+      expect_same_losses(
+          [&](const Tensors& x, const at::Tensor& labels_T) {
+            return projected_consistency_loss(x[0], x[1], x[2], labels_T, consistency, options);
+          },
+          [&](const Tensors& x, const at::Tensor& labels_T) {
+            return projected_consistency_loss_plain(x[0], x[1], x[2], labels_T, consistency, options);
+          },
+          true);
+    }
   }
 }
 
-TEST(ProjectedRDropLoss, HasGradientsThatMatchFiniteDifferences) {
+TEST(ProjectedConsistencyLoss, HasGradientsThatMatchFiniteDifferences) {
   for (const LossOptions& options : projected_loss_options()) {
-    expect_gradients_match(
-        [&](const Tensors& x) {
-          return projected_rdrop_loss(x[0], x[1], x[2], make_labels(3, 6).repeat({2}), 1.5, options).objective;
-        },
-        loss_arguments(6, 3, 6, at::kDouble));
+    for (const Consistency& consistency : {kRDrop, kSimCut}) {
+      expect_gradients_match(
+          [&](const Tensors& x) {
+            return projected_consistency_loss(x[0], x[1], x[2], make_labels(3, 6).repeat({2}), consistency, options)
+                .objective;
+          },
+          loss_arguments(6, 3, 6, at::kDouble));
+    }
   }
 }
 
-TEST(ProjectedRDropLoss, EqualsTheLossOfBothPassesWhenTheyAgree) {
+TEST(ProjectedConsistencyLoss, EqualsTheLossOfTheCountedPassesWhenTheyAgree) {
   const Tensors x = loss_arguments(40, 6, 30, at::kFloat);
   const at::Tensor state = x[0].repeat({2, 1});
   const at::Tensor labels_T = make_labels(40, 30).repeat({2});
+  const auto sums = [&](const Consistency& consistency) {
+    return projected_consistency_loss(state, x[1], x[2], labels_T, consistency, {.smoothing = 0.1}).sums();
+  };
 
-  const double loss =
-      projected_rdrop_loss(state, x[1], x[2], labels_T, 5.0, {.smoothing = 0.1}).objective.item<double>();
+  const LossSums once = projected_loss(x[0], x[1], x[2], make_labels(40, 30), {.smoothing = 0.1}).sums();
 
-  EXPECT_NEAR(loss, projected_loss(state, x[1], x[2], labels_T, {.smoothing = 0.1}).objective.item<double>(), 1e-3);
+  EXPECT_NEAR(sums(kRDrop).loss, 2 * once.loss, 1e-3);
+  EXPECT_NEAR(sums(kSimCut).loss, once.loss, 1e-3);
+  EXPECT_EQ(sums(kRDrop).tokens, 80);
+  EXPECT_EQ(sums(kSimCut).tokens, 40);
+  EXPECT_EQ(sums(kRDrop).correct, 2 * once.correct);
+  EXPECT_EQ(sums(kSimCut).correct, once.correct);
 }
 
-TEST(ProjectedRDropLoss, NamesArgumentsThatDoNotFit) {
+TEST(ProjectedConsistencyLoss, CountsTheSamePassesWithAWeightOfZero) {
+  const Tensors x = loss_arguments(8, 6, 30, at::kFloat);
+  const at::Tensor labels_T = make_labels(4, 30).repeat({2});
+  for (Consistency consistency : {kRDrop, kSimCut}) {
+    consistency.weight = 0;
+    const LossSums fused = projected_consistency_loss(x[0], x[1], x[2], labels_T, consistency).sums();
+    const LossSums plain = projected_consistency_loss_plain(x[0], x[1], x[2], labels_T, consistency).sums();
+    EXPECT_EQ(fused.tokens, consistency.kind == kernels::ConsistencyKind::kSimCut ? 4 : 8);
+    EXPECT_EQ(plain.tokens, fused.tokens);
+    EXPECT_NEAR(fused.loss, plain.loss, 1e-4);
+  }
+}
+
+TEST(ProjectedConsistencyLoss, NamesArgumentsThatDoNotFit) {
   const at::Tensor state = at::zeros({3, 5}).to(test_device());
   const at::Tensor weight = at::zeros({4, 5}).to(test_device());
   const auto error = [&](const at::Tensor& labels_T, double alpha) {
-    return error_of([&] { projected_rdrop_loss(state.narrow(0, 0, labels_T.size(0)), weight, {}, labels_T, alpha); });
+    return error_of([&] {
+      projected_consistency_loss(state.narrow(0, 0, labels_T.size(0)), weight, {}, labels_T, {.weight = alpha});
+    });
   };
   EXPECT_EQ(error(at::zeros({3}, at::kLong).to(test_device()), 1),
-            "projected_rdrop_loss: labels are 3, needs an even number: two passes' tokens");
-  EXPECT_EQ(error(at::tensor({0, 1}, at::kLong).to(test_device()), 1),
-            "projected_rdrop_loss: labels of the second half differ from those of the first, needs the same tokens "
-            "twice");
+            "projected_consistency_loss: labels are 3, needs an even number: two passes' tokens");
+  EXPECT_EQ(
+      error(at::tensor({0, 1}, at::kLong).to(test_device()), 1),
+      "projected_consistency_loss: labels of the second half differ from those of the first, needs the same tokens "
+      "twice");
   EXPECT_EQ(error(at::zeros({2}, at::kLong).to(test_device()), -1),
-            "projected_rdrop_loss: weight is -1, needs 0 or more");
+            "projected_consistency_loss: weight is -1, needs 0 or more");
 }
 
 TEST(ProjectedLoss, MatchesItsDefinitionInBFloat16WithAndWithoutNativeInstructions) {
@@ -249,7 +280,10 @@ TEST(ProjectedLoss, MatchesItsDefinitionOverManyTiles) {
     };
 
     expect_same(by(projected_loss), by(projected_loss_plain), allowed_of_loss(type));
-    expect_same(by(projected_rdrop_loss, 2.5), by(projected_rdrop_loss_plain, 2.5), allowed_of_loss(type));
+    for (const Consistency& consistency : {kRDrop, kSimCut}) {
+      expect_same(by(projected_consistency_loss, consistency), by(projected_consistency_loss_plain, consistency),
+                  allowed_of_loss(type));
+    }
   }
 }
 

@@ -13,7 +13,8 @@ from edgewise import _edgewise
 @pytest.mark.parametrize("options", [
     {"precision": "int8"}, {"precision": "bf16"}, {"beam": 5}, {"workers": 2}, {"threads": 1}, {"batch_sentences": 3},
     {"max_input": None}, {"max_input": 7}, {"length_penalty": 1}, {"early_stop": False}, {"long_inputs": "cut"},
-    {"shortlist": "off"}])
+    {"shortlist": "off"}, {"decoder_layers": None},
+    {"exit_threshold": None}])
 def test_an_option_has_the_value_that_it_was_given(model, options):
     translator = edgewise.Translator(model, **options)
     assert {name: translator.options[name] for name in options} == options

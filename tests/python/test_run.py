@@ -54,6 +54,12 @@ def test_ponder_steps_are_numbers_of_nodes_by_their_steps(tmp_path):
     assert run.metrics()["valid_encoder_steps"] == [{2: 40, 10: 5}]
 
 
+def test_losses_at_exits_are_numbers_by_their_layers(tmp_path):
+    metrics = write_metrics(tmp_path / "run", '{"step": 1, "valid_exit_loss": {"2": 1.5, "4": null}}\n').metrics()
+    assert metrics["valid_exit_loss"][0][2] == 1.5
+    assert math.isnan(metrics["valid_exit_loss"][0][4])
+
+
 def test_a_line_that_a_training_is_writing_is_left_out(run):
     before = run.metrics()
     with open(run.path / "metrics.jsonl", "a") as file:
@@ -92,6 +98,7 @@ def test_a_run_that_has_just_begun_has_no_metrics_and_no_model(tmp_path):
     ('{"step": "x"}', ": step is 'x', needs a whole number"),
     ('{"step": 1, "loss": "x"}', ": loss is 'x', needs a number"),
     ('{"step": 1, "valid_encoder_steps": 3}', ": valid_encoder_steps is 3, needs numbers of nodes by their steps"),
+    ('{"step": 1, "valid_exit_loss": {"a": 3}}', ": valid_exit_loss is {'a': 3}, needs losses by their layers"),
 ])
 def test_a_damaged_line_is_an_error_that_names_it(line, text, tmp_path):
     run = write_metrics(tmp_path, '{"step": 1, "loss": 2}\n' + line + "\n")

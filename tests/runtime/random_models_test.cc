@@ -31,6 +31,7 @@ UniversalOptions arbitrary_universal_options() {
   options.transition = any_of<Transition>();
   options.halted_keys =
       options.transition == Transition::kSeparableConvolution ? HaltedKeys::kFrozen : any_of<HaltedKeys>();
+  options.input_injection = *rc::gen::arbitrary<bool>();
   options.filter_width = *rc::gen::inRange<std::int64_t>(1, 6);
   return options;
 }
@@ -63,11 +64,21 @@ StringLists arbitrary_patterns(std::int64_t layers) {
   return patterns;
 }
 
+ExitOptions arbitrary_exits(std::int64_t decoder_layers) {
+  ExitOptions options;
+  if (*rc::gen::arbitrary<bool>()) return options;
+  options.layers = {*rc::gen::inRange<std::int64_t>(1, decoder_layers)};
+  options.threshold = *rc::gen::element(0.4, 0.55, 1.0);
+  options.fall = *rc::gen::element(0.0, 4.0, 20.0);
+  return options;
+}
+
 TransformerOptions arbitrary_model_options(ModelKind kind) {
   TransformerOptions options;
   options.kind = kind;
   options.encoder_layers = *rc::gen::inRange<std::int64_t>(1, 4);
   options.decoder_layers = *rc::gen::inRange<std::int64_t>(1, 4);
+  options.share_layers = *rc::gen::arbitrary<bool>();
   options.heads = *rc::gen::inRange<std::int64_t>(1, 7);
   options.size = options.heads * *rc::gen::inRange<std::int64_t>(1, 25);
   options.feed_forward = *rc::gen::inRange<std::int64_t>(1, 150);
@@ -85,9 +96,16 @@ TransformerOptions arbitrary_model_options(ModelKind kind) {
     options.key_value_heads = *rc::gen::suchThat(rc::gen::inRange<std::int64_t>(0, options.heads + 1),
                                                  [&](auto heads) { return heads == 0 || options.heads % heads == 0; });
   }
+  options.log_scale = options.score == ScoreKind::kDot && *rc::gen::arbitrary<bool>();
   if (*rc::gen::arbitrary<bool>()) options.clamp = 0.7;
   options.final_norm = *rc::gen::arbitrary<bool>();
   options.positions = arbitrary_positions(options);
+  const bool can_have_distances = kind == ModelKind::kTransformer && options.score == ScoreKind::kDot;
+  options.cross_distance = can_have_distances && *rc::gen::inRange(0, 3) == 0;
+  if (options.cross_distance) options.positions = PositionKind::kT5;
+  const bool has_halves = has_formula(options.positions) && options.size % 2 == 0 &&
+                          options.size >= 2 * smallest_position_size(options.positions);
+  options.mirror_positions = (has_halves || options.cross_distance) && *rc::gen::arbitrary<bool>();
   options.max_positions = *rc::gen::inRange<std::int64_t>(17, 40);  // kInputs have at most 17 tokens
   options.rotary.base = *rc::gen::element(10.0, 10'000.0, 1e6);
   options.rotary.scaling = any_of<RotaryScaling>();
@@ -107,6 +125,7 @@ TransformerOptions arbitrary_model_options(ModelKind kind) {
     options.decoder_mixer = any_of<DecoderMixer>();
   if (kind == ModelKind::kTransformer && options.decoder_mixer == DecoderMixer::kAttention) {
     options.relation = arbitrary_patterns(options.decoder_layers);
+    if (options.decoder_layers > 1) options.exits = arbitrary_exits(options.decoder_layers);
   }
   if (kind == ModelKind::kTransformer) {
     options.encoder_relation = arbitrary_patterns(options.encoder_layers);
@@ -115,10 +134,10 @@ TransformerOptions arbitrary_model_options(ModelKind kind) {
 }
 
 // Options that no result of a trained model depends on.
-const std::set<std::string> kTrainingOptions = {
-    "preset",           "embedding_init",         "dropout.embedding",
-    "dropout.residual", "dropout.attention",      "dropout.activation",
-    "dropout.word",     "universal.halting_bias", "universal.ponder_weight"};
+const std::set<std::string> kTrainingOptions = {"preset",           "embedding_init",         "dropout.embedding",
+                                                "dropout.residual", "dropout.attention",      "dropout.activation",
+                                                "dropout.word",     "universal.halting_bias", "universal.ponder_weight",
+                                                "exits.weights"};
 
 TEST(RandomModels, DrawOtherValuesThanTheDefaultOfEachOption) {
   const auto defaults = settings_of(TransformerOptions());
@@ -163,7 +182,8 @@ template <class Model>
 Model with_halting_bias(const Model& model, double difference) {
   Model shifted = converted(model, at::kDouble);
   for (const NamedTensor& named : parameters(shifted)) {
-    if (named.name.ends_with("halting.linear.bias")) named.tensor.detach().add_(difference);
+    const bool halts = named.name.ends_with("halting.linear.bias") || named.name.starts_with("exits.");
+    if (halts && named.name.ends_with(".linear.bias")) named.tensor.detach().add_(difference);
   }
   return shifted;
 }
@@ -201,8 +221,9 @@ References make_references(const Model& model, RuntimePrecision precision) {
       references.inexact.push_back(reference_steps<Reference>(with_rounding_errors(model, precision, seed)));
     }
   }
-  const bool is_adaptive =
-      model.options().kind == ModelKind::kUniversal && model.options().universal.adaptive != AdaptiveSides::kNone;
+  const TransformerOptions& options = model.options();
+  const bool is_adaptive = options.kind == ModelKind::kUniversal ? options.universal.adaptive != AdaptiveSides::kNone
+                                                                 : options.exits.can_halt();
   const double error = precision == RuntimePrecision::kFp32 ? 1e-3 : precision == RuntimePrecision::kBf16 ? 0.05 : 0.2;
   for (const double difference : {-error, error}) {
     if (!is_adaptive) break;

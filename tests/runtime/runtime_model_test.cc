@@ -99,6 +99,10 @@ TEST_P(InEachPrecision, ComputesASentenceToTheSameBitsInAnyBatchOnAnyNumberOfThr
   expect_same_bits_in_any_batch(runtime_of(Transformer(options, 3), GetParam()));
   options.decoder_mixer = DecoderMixer::kAttention;
   options.relation = {{"window 2", "sinks 1"}, {"random 2"}};
+  options.mirror_positions = options.log_scale = options.share_layers = true;
+  expect_same_bits_in_any_batch(runtime_of(Transformer(options, 3), GetParam()));
+  options.positions = PositionKind::kT5;
+  options.cross_distance = true;
   expect_same_bits_in_any_batch(runtime_of(Transformer(options, 3), GetParam()));
 }
 

@@ -38,6 +38,7 @@ at::Tensor where(const at::Tensor& condition, const at::Tensor& x, const at::Ten
 TORCH_LIBRARY_IMPL(aten, Meta, library) {
   library.impl("abs.out", map_elements);
   library.impl("index_select", index_select);
+  library.impl("logical_not.out", map_elements);
   library.impl("relu", with_shape_of);
   library.impl("where.self", where);
   library.impl("embedding_dense_backward", embedding_dense_backward);

@@ -88,9 +88,12 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Settings{"plain", {}},
                     Settings{"accumulation", {"train.accumulate=3", "model.dropout.residual=0.1"}},
                     Settings{"rdrop", {"train.rdrop=1", "model.dropout.residual=0.1"}},
+                    Settings{"simcut", {"train.simcut=2", "train.cut=0.3"}}, Settings{"int8", {"train.quantise=int8"}},
                     Settings{"averaging", {"train.average=0.5", "train.keep_best=2"}},
                     Settings{"patience", {"train.patience=1", "train.learning_rate=0.5", "train.steps=20"}},
                     Settings{"universal", {"model.kind=universal"}},
+                    Settings{"exits", {"model.decoder_layers=3", "model.exits.layers=[1,2]"}},
+                    Settings{"halting", {"model.decoder_layers=2", "model.exits.layers=[1]", "train.part=halting"}},
                     Settings{"bf16", {"train.precision=bf16", "train.exchange=bf16"}},
                     Settings{"epochs", {"train.epochs=2", "train.steps=0", "train.validate_every=0"}}),
     [](const auto& settings) { return settings.param.name; });

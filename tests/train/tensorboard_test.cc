@@ -58,7 +58,8 @@ class LinearTask : public TrainingTask {
             .bleu = 31.5,
             .samples = {{.input = "a|b", .output = "c\nd", .reference = "e"}},
             .encoder_steps = {{1, 7}, {2, 3}},
-            .decoder_steps = {{3, 1}}};
+            .decoder_steps = {{3, 1}},
+            .exit_loss = {{2, 0.75}}};
   }
 
   std::vector<LossSums> losses;   // of each batch
@@ -243,12 +244,14 @@ TEST_F(TensorBoardTest, HasTheScoresOfEachValidation) {
                                               {"valid_sequence_accuracy", 0.125},
                                               {"valid_bleu", 31.5},
                                               {"valid_encoder_steps", {{"1", 7}, {"2", 3}}},
-                                              {"valid_decoder_steps", {{"3", 1}}}}));
+                                              {"valid_decoder_steps", {{"3", 1}}},
+                                              {"valid_exit_loss", {{"2", 0.75}}}}));
   }
   for (const auto& [tag, value] : {std::pair{"valid/loss", 2.5f},
                                    {"valid/accuracy", 0.25f},
                                    {"valid/sequence_accuracy", 0.125f},
-                                   {"valid/bleu", 31.5f}}) {
+                                   {"valid/bleu", 31.5f},
+                                   {"valid/exit_loss/2", 0.75f}}) {
     EXPECT_THAT(events.scalars[tag], ElementsAre(Pair(4, value), Pair(7, value))) << tag;
   }
   EXPECT_EQ(events.texts["valid/samples"].front().second, "input | output | reference\n---|---|---\na\\|b | c d | e\n");

@@ -54,9 +54,11 @@ class SignalExit : public EarlyExit {
 
 void add_train(CLI::App& program);
 void add_vocab(CLI::App& program);
+void add_distil(CLI::App& program);
 void add_average(CLI::App& program);
 void add_quantise(CLI::App& program);
 void add_shortlist(CLI::App& program);
+void add_calibrate(CLI::App& program);
 void add_import(CLI::App& program);
 void add_export(CLI::App& program);
 void add_compare(CLI::App& program);

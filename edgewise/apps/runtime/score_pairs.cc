@@ -26,8 +26,7 @@ std::vector<std::filesystem::path> input_paths(const ScorePairsCommand& command)
 }
 
 void run_score_pairs(ScorePairsCommand command) {
-  require_alignments("score-pairs", command.settings.options.recorded_heads, command.format.has_alignments,
-                     "--alignments");
+  require_alignments("score-pairs", command.settings.options, command.format.has_alignments, "--alignments");
   require_one_standard_input("score-pairs", {"the inputs", command.inputs}, {"the outputs", command.outputs});
   RequestReader pairs({.path = command.inputs, .caller = "score-pairs"},
                       TextLinesOptions{.path = command.outputs, .caller = "score-pairs"});

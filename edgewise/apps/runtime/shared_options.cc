@@ -110,12 +110,13 @@ void require_one_standard_input(std::string_view caller, const NamedPath& first,
         first.name, second.name);
 }
 
-void require_alignments(std::string_view caller, const CrossHeads& heads, bool is_aligned, std::string_view needs) {
-  const auto check_option = [&](std::string_view name, std::int64_t value, std::int64_t unset) {
-    check(value == unset || is_aligned, "{}: {} is {}, needs {}", caller, name, value, needs);
+void require_alignments(std::string_view caller, const TranslatorOptions& options, bool is_aligned,
+                        std::string_view needs) {
+  const auto check_option = [&](std::string_view name, const std::optional<std::int64_t>& value) {
+    check(!value || is_aligned, "{}: {} is {}, needs {}", caller, name, value.value_or(0), needs);
   };
-  check_option("--attention-layer", heads.layer, CrossHeads().layer);
-  check_option("--attention-head", heads.head, CrossHeads().head);
+  check_option("--attention-layer", options.attention_layer);
+  check_option("--attention-head", options.attention_head);
 }
 
 void add_settings_option(CLI::App& command, std::vector<std::string>& settings) {
@@ -133,6 +134,12 @@ void add_translator_options(CLI::App& command, TranslatorSettings& settings) {
   add_device_option(command, options.device);
   add_choice(command, "--precision", options.precision,
              "the number format of matrix products: fp32 (default), bf16 or int8");
+  add_number(command, "--decoder-layers", &options.depth.layers,
+             "the number of first decoder layers to translate with, at whose end the model has an exit; default: all",
+             range_of<TranslatorOptions>("decoder_layers"));
+  add_number(command, "--exit-threshold", &options.depth.exit_threshold,
+             "the threshold of halting at exits; 1: no token halts; default: the model's config",
+             range_of<TranslatorOptions>("exit_threshold"));
   add_language(
       command, "--from", options.languages.input,
       "a multilingual model's name of the language of the inputs, such as eng_Latn; default: the model's config");
@@ -148,12 +155,13 @@ void add_translator_options(CLI::App& command, TranslatorSettings& settings) {
   add_number(command, "--workers", &options.workers,
              "the number of searches that run in parallel and share the threads; default 1",
              range_of<TranslatorOptions>("workers"));
-  add_number(command, "--attention-layer", &options.recorded_heads.layer,
-             "the decoder layer whose cross-attention gives the alignments, from 0; -1 (default): the last layer",
-             range_of<TranslatorOptions>("attention_layer"));
-  add_number(command, "--attention-head", &options.recorded_heads.head,
-             "the head of --attention-layer, from 0; -1 (default): the mean of all heads",
-             range_of<TranslatorOptions>("attention_head"));
+  add_number(command, "--attention-layer", &options.attention_layer,
+             "the decoder layer whose cross-attention gives the alignments, from 0; -1: the last layer; default: the "
+             "model's config",
+             range_of<SearchOptions>("attention_layer"));
+  add_number(command, "--attention-head", &options.attention_head,
+             "the head of --attention-layer, from 0; -1: the mean of all heads; default: the model's config",
+             range_of<SearchOptions>("attention_head"));
   add_threads_option(command, settings.threads);
 }
 

@@ -96,6 +96,7 @@ void add_translator_options(CLI::App& command, TranslatorSettings& settings);
 
 /// Throws Error if a layer or head of attention is selected, but alignments, which need it, are not printed. `needs`
 /// names the options that print them.
-void require_alignments(std::string_view caller, const CrossHeads& heads, bool is_aligned, std::string_view needs);
+void require_alignments(std::string_view caller, const TranslatorOptions& options, bool is_aligned,
+                        std::string_view needs);
 
 }  // namespace edgewise

@@ -61,8 +61,9 @@ void check_command(const TranslateCommand& command) {
   check_set_once(command, "--beam", options.beam, "search.beam");
   check_set_once(command, "--nbest", options.n_best, "search.n_best");
   check_set_once(command, "--length-penalty", options.length_penalty, "search.length_penalty");
-  require_alignments("translate", options.recorded_heads, command.needs_alignments(),
-                     "--alignments, --attention or --html");
+  check_set_once(command, "--attention-layer", options.attention_layer, "search.attention_layer");
+  check_set_once(command, "--attention-head", options.attention_head, "search.attention_head");
+  require_alignments("translate", options, command.needs_alignments(), "--alignments, --attention or --html");
   require_one_standard_input("translate", {"the input", command.input}, {"--prefix", command.prefixes});
 }
 

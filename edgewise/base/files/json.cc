@@ -8,6 +8,16 @@
 #include "edgewise/base/utf8.h"
 
 namespace edgewise {
+namespace {
+
+template <class Value>
+std::string members_of(const std::map<std::int64_t, Value>& values) {
+  JsonObject members;
+  for (const auto& [number, value] : values) members.add(std::to_string(number), value);
+  return members.text();
+}
+
+}  // namespace
 
 std::string quote_json(std::string_view text) {
   std::string result = "\"";
@@ -35,9 +45,11 @@ JsonObject& JsonObject::add_json(std::string_view key, std::string_view json) {
 }
 
 JsonObject& JsonObject::add(std::string_view key, const std::map<std::int64_t, std::int64_t>& counts) {
-  JsonObject members;
-  for (const auto& [number, count] : counts) members.add(std::to_string(number), count);
-  return add_json(key, members.text());
+  return add_json(key, members_of(counts));
+}
+
+JsonObject& JsonObject::add(std::string_view key, const std::map<std::int64_t, double>& numbers) {
+  return add_json(key, members_of(numbers));
 }
 
 }  // namespace edgewise

@@ -36,6 +36,7 @@ class JsonObject {
 
   /// Adds an object such as {"2": 40, "3": 5}.
   JsonObject& add(std::string_view key, const std::map<std::int64_t, std::int64_t>& counts);
+  JsonObject& add(std::string_view key, const std::map<std::int64_t, double>& numbers);
 
   /// Adds a value that is already JSON text.
   JsonObject& add_json(std::string_view key, std::string_view json);

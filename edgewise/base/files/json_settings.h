@@ -34,6 +34,9 @@ class JsonSettings {
   /// Returns null for a member that is absent or null.
   const JsonValue* find(const std::string& key) const;
 
+  /// Returns whether there is a member, which may be null. Some systems take the default for an absent member only.
+  bool has(const std::string& key) const { return members_.contains(key); }
+
   // Return the value of a member, or nothing if it is absent or null. Throw Error for a value of another type.
   std::optional<std::int64_t> whole_number(const std::string& key) const;
   std::optional<double> number(const std::string& key) const;

@@ -281,6 +281,12 @@ void SafetensorsFile::number_tensors() {
   for (std::size_t i = 0; i < tensors_.size(); ++i) index_of_.emplace(tensors_[i].name, i);
 }
 
+void SafetensorsFile::keep_tensors(const std::function<bool(std::string_view name)>& is_kept) {
+  index_of_.clear();  // its keys are the names
+  std::erase_if(tensors_, [&is_kept](const TensorInfo& tensor) { return !is_kept(tensor.name); });
+  number_tensors();
+}
+
 SafetensorsFile SafetensorsFile::list(std::vector<TensorInfo> tensors) {
   SafetensorsFile file;
   file.tensors_ = std::move(tensors);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -61,6 +62,9 @@ class SafetensorsFile {
   /// Returns the tensors in the order of the file. Their bytes are memory of this object, but for list(); moving the
   /// object keeps them.
   std::span<const TensorInfo> tensors() const { return tensors_; }
+
+  /// Removes the tensors for whose names `is_kept` is false from the list; their bytes stay in memory.
+  void keep_tensors(const std::function<bool(std::string_view name)>& is_kept);
 
   /// Returns null if no tensor has the name.
   const TensorInfo* find(std::string_view name) const;

@@ -86,6 +86,14 @@ std::string describe_difference(const SafetensorsFile& file, const std::string& 
   return "";
 }
 
+bool is_stored_in_8_bits(std::string_view name, std::size_t dimensions) {
+  if (dimensions != 2 || !name.ends_with(".weight")) return false;
+  for (const std::string_view part : {"embedding.", "generator.", "_attention.", "ssru.", "feed_forward."}) {
+    if (name.find(part) != std::string_view::npos) return true;
+  }
+  return false;
+}
+
 const TensorInfo* find_scales(const SafetensorsFile& file, const TensorInfo& tensor) {
   if (!is_int8_matrix(tensor)) return nullptr;
   const TensorInfo* scales = file.find(scales_name(tensor.name));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -46,6 +47,10 @@ static_assert(sizeof(Float16) == 2);
 /// `lacks "a.bias"`, `has "a.bias" as F64 [4] instead of F32 [4]`. Returns an empty string if there is none.
 std::string describe_difference(const SafetensorsFile& file, const std::string& name,
                                 std::span<const std::int64_t> shape);
+
+/// Returns whether a model in 8 bits stores a parameter of so many dimensions as I8: an embedding table, or the weight
+/// of a product. The others are few numbers: biases, norms, learned positions, filters and halting units.
+bool is_stored_in_8_bits(std::string_view name, std::size_t dimensions);
 
 /// Returns the scales of a matrix of I8; null for another tensor, and if the file lacks the scales.
 const TensorInfo* find_scales(const SafetensorsFile& file, const TensorInfo& tensor);

@@ -28,11 +28,12 @@ struct EmbedForwardKernel {
     if (token >= p.num_tokens) return;
     Floats4 values[kChunks];
     Floats4 positions[kChunks];
-    strip.template load<kIsWide>(p.weight + p.tokens[token] * p.size, p.size, values);
+    const bool has_token = p.tokens[token] != kNoToken;
+    strip.template load<kIsWide>(p.weight + (has_token ? p.tokens[token] : 0) * p.size, p.size, values);
     if (p.position_table != nullptr) {
       strip.template load<kIsWide>(p.position_table + p.positions[token] * p.size, p.size, positions);
     }
-    const float scale = p.scale * word_factors.one(token);
+    const float scale = has_token ? p.scale * word_factors.one(token) : 0.0f;
     EDGEWISE_UNROLL
     for (int c = 0; c < kChunks; ++c) {
       const std::int64_t column = strip.column(c);
@@ -60,7 +61,7 @@ struct EmbedBackwardKernel {
 
   EDGEWISE_DEVICE void operator()() const {
     const Strips strip(p.size);
-    if (strip.row >= groups.num_groups) return;
+    if (strip.row >= groups.num_groups || groups.rows[strip.row] == kNoToken) return;
     const std::int64_t column = strip.column(0);
     float* const grad = p.grad_weight + groups.rows[strip.row] * p.size + column;
     const Floats4 sum = add_in_order<4>(

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <numeric>
 #include <span>
 #include <vector>
@@ -16,9 +17,12 @@
 // P = positions, M = size of an embedding.
 namespace edgewise::kernels {
 
+/// A token whose embedding is zero, and which has no gradient.
+inline constexpr std::int64_t kNoToken = std::numeric_limits<std::int64_t>::min();
+
 /// The tokens of a batch, grouped by their rows of a table; pointers into TokenGroups or into a copy of it on a device.
 struct TokenGroupsView {
-  const std::int64_t* rows;    // [G], the row of each group
+  const std::int64_t* rows;    // [G], the row of each group, or kNoToken
   const std::int32_t* begin;   // [G + 1], the first element of each group in `tokens`
   const std::int32_t* tokens;  // [T], the numbers of the tokens, ascending in each group
   std::int64_t num_groups;     // G
@@ -71,7 +75,7 @@ class TokenScales {
 template <typename T>
 struct EmbedForward {
   const T* weight;                // [C, M]
-  const std::int64_t* tokens;     // [T], rows of the weight
+  const std::int64_t* tokens;     // [T], rows of the weight, or kNoToken
   const T* position_table;        // [P, M]; or null without positions
   const std::int64_t* positions;  // [T], rows of position_table
   T* out;                         // [T, M]
@@ -84,7 +88,7 @@ struct EmbedForward {
 
 template <typename T>
 struct EmbedBackward {
-  const std::int64_t* tokens;  // [T]
+  const std::int64_t* tokens;  // [T], as in the forward pass
   const T* grad_out;           // [T, M]
   T* grad_weight;              // [C, M], the gradient is added to it
   std::int64_t num_tokens;

@@ -21,8 +21,9 @@ void embed_rows(const EmbedForward<float>& p, std::int64_t begin, std::int64_t e
   const TokenScales<float> scales(p.scale, p.word_dropout);
   const Floats zero = hn::Zero(FloatTag());
   for (std::int64_t row = begin; row < end; ++row) {
-    const Floats scale = hn::Set(FloatTag(), scales.scale_of(row));
-    const float* embedding_M = p.weight + p.tokens[row] * p.size;
+    const bool has_token = p.tokens[row] != kNoToken;
+    const Floats scale = hn::Set(FloatTag(), has_token ? scales.scale_of(row) : 0.0f);
+    const float* embedding_M = p.weight + (has_token ? p.tokens[row] : 0) * p.size;
     const float* position_M = p.position_table == nullptr ? nullptr : p.position_table + p.positions[row] * p.size;
     const std::int64_t first = row * p.size;
     for_lanes_with_dropout(factors, first, first + p.size, [&](std::int64_t i, auto part, Floats factor) HWY_ATTR {
@@ -38,6 +39,7 @@ void add_columns(const EmbedBackward<float>& p, std::int64_t begin, std::int64_t
   const DropoutFactors factors(p.dropout);
   const TokenScales<float> scales(p.scale, p.word_dropout);
   for (std::int64_t row = 0; row < p.num_tokens; ++row) {
+    if (p.tokens[row] == kNoToken) continue;
     const Floats scale = hn::Set(FloatTag(), scales.scale_of(row));
     float* embedding_M = p.grad_weight + p.tokens[row] * p.size;
     const std::int64_t first = row * p.size;
@@ -59,9 +61,10 @@ template <typename T>
 void embed_forward(const EmbedForward<T>& p) {
   const TokenScales<T> scales(p.scale, p.word_dropout);
   for (std::int64_t t = 0; t < p.num_tokens; ++t) {
+    const bool has_token = p.tokens[t] != kNoToken;
     const T scale = scales.scale_of(t);
     for (std::int64_t i = 0; i < p.size; ++i) {
-      const T embedding = p.weight[p.tokens[t] * p.size + i] * scale;
+      const T embedding = has_token ? p.weight[p.tokens[t] * p.size + i] * scale : T{0};
       p.out[t * p.size + i] =
           p.position_table == nullptr ? embedding : embedding + p.position_table[p.positions[t] * p.size + i];
     }
@@ -75,6 +78,7 @@ void embed_backward(const EmbedBackward<T>& p) {
   reference::dropout(p.dropout, p.num_tokens * p.size, p.grad_out, dropped.data());
   const TokenScales<T> scales(p.scale, p.word_dropout);
   for (std::int64_t t = 0; t < p.num_tokens; ++t) {
+    if (p.tokens[t] == kNoToken) continue;
     const T scale = scales.scale_of(t);
     for (std::int64_t i = 0; i < p.size; ++i) {
       p.grad_weight[p.tokens[t] * p.size + i] += dropped[static_cast<std::size_t>(t * p.size + i)] * scale;

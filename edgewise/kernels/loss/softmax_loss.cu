@@ -95,8 +95,8 @@ struct SoftmaxLossRows {
 /// A block computes one pair of rows: first the sums of both, then the gradients. With the difference d of the logits
 /// of a token, each less the logit of its row's label, `weighted` of a row becomes the sum of exp(logit - maximum) d.
 template <typename Gradient>
-struct RDropLossPairs {
-  static constexpr const char* kName = "rdrop_loss";
+struct ConsistencyLossPairs {
+  static constexpr const char* kName = "consistency_loss";
   static constexpr int kThreads = 512;
   static constexpr int kWarps = kThreads / kWarpSize;
   static constexpr int kQuads = 2;  // groups of four logits that a thread loads at a time, from each row
@@ -106,7 +106,7 @@ struct RDropLossPairs {
     WarpComparisons<kWarps> comparisons[2];
   };
 
-  RDropLoss<Gradient> p;
+  ConsistencyLoss<Gradient> p;
 
   EDGEWISE_DEVICE void operator()() const {
     const std::int64_t pair = block_index();
@@ -125,13 +125,17 @@ struct RDropLossPairs {
     if (thread_index() == 0) {
       write_row(0, first_sums, first);
       write_row(1, second_sums, second);
-      p.divergence[pair] = (first_sums.weighted / first_sums.sum - second_sums.weighted / second_sums.sum) / 2;
+      const float first_mean = first_sums.weighted / first_sums.sum;
+      p.divergence[pair] =
+          has_rdrop() ? (first_mean - second_sums.weighted / second_sums.sum) / 2
+                      : first_mean + (log_probability(first, first_sums) - log_probability(second, second_sums));
     }
     if (p.gradient == nullptr) return;
     write_gradients(columns, target, {first_sums, first.label_logit}, {second_sums, second.label_logit});
   }
 
  private:
+  EDGEWISE_DEVICE bool has_rdrop() const { return p.kind == ConsistencyKind::kRDrop; }
   EDGEWISE_DEVICE std::int64_t row(int side) const { return side * p.pairs + block_index(); }
   EDGEWISE_DEVICE const float* logits(int side) const { return p.logits + row(side) * p.columns; }
   EDGEWISE_DEVICE Gradient* gradient(int side) const { return p.gradient + row(side) * p.columns; }
@@ -189,7 +193,17 @@ struct RDropLossPairs {
     sums.weighted = fused_multiply_add(weight, d, sums.weighted);
   }
 
+  /// Returns the log-probability of the label.
+  EDGEWISE_DEVICE static float log_probability(const LabelComparison& row, const ExpSums& sums) {
+    return row.label_logit - sums.maximum - log_approximate(sums.sum);
+  }
+
   EDGEWISE_DEVICE void write_row(int side, const ExpSums& sums, const LabelComparison& comparison) const {
+    if (side == 1 && !has_rdrop()) {
+      p.loss[row(side)] = 0;
+      p.is_correct[row(side)] = false;
+      return;
+    }
     p.loss[row(side)] = compute_loss(p.target, static_cast<int>(p.columns), sums, comparison);
     p.is_correct[row(side)] = comparison.is_first && comparison.label_logit == sums.maximum;
   }
@@ -208,10 +222,13 @@ struct RDropLossPairs {
   /// Writes the gradients with respect to the logits, where p and q are the probabilities of the first and the second
   /// row, and E_p and E_q expected values:
   ///
-  ///     first row    p - target + weight / 2 (p - q + p (d - E_p[d]))
-  ///     second row   q - target + weight / 2 (q - p - q (d - E_q[d]))
+  ///     R-Drop   first row    p - target + weight / 2 (p - q + p (d - E_p[d]))
+  ///              second row   q - target + weight / 2 (q - p - q (d - E_q[d]))
+  ///     SimCut   first row    p - target + weight p (d - E_p[d])
+  ///              second row   weight (q - p)
   EDGEWISE_DEVICE void write_gradients(const RowColumns& columns, const TargetRow& target, const GradientRow& first,
                                        const GradientRow& second) const {
+    const bool is_rdrop = has_rdrop();
     const float half_weight = p.divergence_weight / 2;
     columns.visit<kThreads, kQuads, ColumnOrder::kDescending>([&](auto part) {
       constexpr int kSize = decltype(part)::kSize;
@@ -225,11 +242,16 @@ struct RDropLossPairs {
         const float first_p = first.sums.weight(first_value[i]) * first.factor;
         const float second_p = second.sums.weight(second_value[i]) * second.factor;
         const float p_minus_q = first_p - second_p;
-        const float first_term = fused_multiply_add(first_p, d - first.mean, p_minus_q);
-        const float second_term = fused_multiply_add(second_p, d - second.mean, p_minus_q);
         const float goal = target.probability(part.at(i));
-        first_value[i] = fused_multiply_add(half_weight, first_term, first_p - goal);
-        second_value[i] = fused_multiply_add(-half_weight, second_term, second_p - goal);
+        if (is_rdrop) {
+          const float first_term = fused_multiply_add(first_p, d - first.mean, p_minus_q);
+          const float second_term = fused_multiply_add(second_p, d - second.mean, p_minus_q);
+          first_value[i] = fused_multiply_add(half_weight, first_term, first_p - goal);
+          second_value[i] = fused_multiply_add(-half_weight, second_term, second_p - goal);
+        } else {
+          first_value[i] = fused_multiply_add(p.divergence_weight, first_p * (d - first.mean), first_p - goal);
+          second_value[i] = -p.divergence_weight * p_minus_q;
+        }
       }
       store_columns(first_value, part, gradient(0));
       store_columns(second_value, part, gradient(1));
@@ -248,11 +270,11 @@ template void softmax_loss(const SoftmaxLoss<float>&, device::Stream);
 template void softmax_loss(const SoftmaxLoss<BFloat16>&, device::Stream);
 
 template <typename Gradient>
-void rdrop_loss(const RDropLoss<Gradient>& problem, device::Stream stream) {
-  launch(gpu::RDropLossPairs<Gradient>{problem}, static_cast<int>(problem.pairs), stream);
+void consistency_loss(const ConsistencyLoss<Gradient>& problem, device::Stream stream) {
+  launch(gpu::ConsistencyLossPairs<Gradient>{problem}, static_cast<int>(problem.pairs), stream);
 }
 
-template void rdrop_loss(const RDropLoss<float>&, device::Stream);
-template void rdrop_loss(const RDropLoss<BFloat16>&, device::Stream);
+template void consistency_loss(const ConsistencyLoss<float>&, device::Stream);
+template void consistency_loss(const ConsistencyLoss<BFloat16>&, device::Stream);
 
 }  // namespace edgewise::kernels

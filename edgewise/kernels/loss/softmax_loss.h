@@ -45,34 +45,43 @@ template <typename Gradient>
 void softmax_loss(const SoftmaxLoss<Gradient>& problem);
 }  // namespace reference
 
-/// The arguments of the loss of R-Drop (Liang et al. 2021), where two forward passes with different dropout predict
-/// each token: the SoftmaxLoss of each row, and for each pair of rows with probabilities p and q the divergence (KL(p
-/// || q) + KL(q || p)) / 2. Pair i is rows i and P + i. Gradient is float or BFloat16. Logits must be finite.
+/// The rules that make two forward passes over each token agree, where p and q are the probabilities of the first and
+/// the second pass:
+/// - kRDrop (Liang et al. 2021): the SoftmaxLoss of both passes, and the divergence (KL(p || q) + KL(q || p)) / 2;
+/// - kSimCut (Gao et al. 2022): the SoftmaxLoss of the first pass, and the divergence KL(p || q). The divergence has a
+///   gradient in both passes, which the paper's section 3 calls bidirectional backpropagation and finds better than a
+///   gradient in the second pass alone.
+enum class ConsistencyKind { kRDrop, kSimCut };
+
+/// The arguments of the loss of consistency training, where two forward passes predict each token. Pair i is rows i and
+/// P + i. Gradient is float or BFloat16. Logits must be finite.
 template <typename Gradient>
-struct RDropLoss {
+struct ConsistencyLoss {
   std::int64_t pairs;
   std::int64_t columns;
   float* logits;               // [2 P, C], overwritten
   const std::int64_t* labels;  // [P]
   SmoothedTarget target;
+  ConsistencyKind kind;
   float divergence_weight;
   Gradient* gradient;  // [2 P, C], of the sum of losses and weighted divergences with respect to the logits; or null.
                        // May be `logits`
-  float* loss;         // [2 P], 0 for an ignored label
+  float* loss;         // [2 P], 0 for an ignored label, and for rows that the kind gives no SoftmaxLoss
   float* divergence;   // [P], 0 for an ignored label
-  bool* is_correct;    // [2 P], as in SoftmaxLoss
+  bool* is_correct;    // [2 P], as in SoftmaxLoss; false for rows without a SoftmaxLoss
 };
 
 template <typename Gradient>
-void rdrop_loss(const RDropLoss<Gradient>& problem);
+void consistency_loss(const ConsistencyLoss<Gradient>& problem);
 
-/// Begins rdrop_loss() on a GPU in `stream`, under the conditions of softmax_loss() and with its passes over memory.
+/// Begins consistency_loss() on a GPU in `stream`, under the conditions of softmax_loss() and with its passes over
+/// memory.
 template <typename Gradient>
-void rdrop_loss(const RDropLoss<Gradient>& problem, device::Stream stream);
+void consistency_loss(const ConsistencyLoss<Gradient>& problem, device::Stream stream);
 
 namespace reference {
 template <typename Gradient>
-void rdrop_loss(const RDropLoss<Gradient>& problem);
+void consistency_loss(const ConsistencyLoss<Gradient>& problem);
 }  // namespace reference
 
 }  // namespace edgewise::kernels

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <vector>
 
 #include "edgewise/base/bfloat16.h"
@@ -47,29 +48,41 @@ double compute_kl(const std::vector<double>& log_p, const std::vector<double>& l
   return sum;
 }
 
-/// Returns the gradient of (KL(p || q) + KL(q || p)) / 2 with respect to logit i of p; `p_to_q` is KL(p || q).
-double compute_gradient(const std::vector<double>& log_p, const std::vector<double>& log_q, double p_to_q,
-                        std::size_t i) {
-  const double p = std::exp(log_p[i]);
-  return (p - std::exp(log_q[i]) + p * (log_p[i] - log_q[i] - p_to_q)) / 2;
+/// Adds `weight` times the gradient of KL(p || q) to the gradients with respect to the logits of p and q.
+void add_kl_gradient(const std::vector<double>& log_p, const std::vector<double>& log_q, double weight,
+                     float* gradient_of_p, float* gradient_of_q) {
+  const double kl = compute_kl(log_p, log_q);
+  for (std::size_t i = 0; i < log_p.size(); ++i) {
+    const double p = std::exp(log_p[i]);
+    gradient_of_p[i] += static_cast<float>(weight * p * (log_p[i] - log_q[i] - kl));
+    gradient_of_q[i] += static_cast<float>(weight * (std::exp(log_q[i]) - p));
+  }
 }
 
 /// Writes the divergence of a pair, and adds its gradient to the gradients of softmax_loss().
 template <typename Gradient>
-void add_divergence(const RDropLoss<Gradient>& p, std::int64_t pair, const std::vector<double>& first,
+void add_divergence(const ConsistencyLoss<Gradient>& p, std::int64_t pair, const std::vector<double>& first,
                     const std::vector<double>& second, std::vector<float>& gradient) {
-  const double forward_kl = compute_kl(first, second);
-  const double reverse_kl = compute_kl(second, first);
-  p.divergence[pair] = static_cast<float>((forward_kl + reverse_kl) / 2);
-  for (std::size_t i = 0; i < first.size(); ++i) {
-    gradient[i] += static_cast<float>(p.divergence_weight * compute_gradient(first, second, forward_kl, i));
-    gradient[first.size() + i] +=
-        static_cast<float>(p.divergence_weight * compute_gradient(second, first, reverse_kl, i));
-  }
+  const double reverse_share = p.kind == ConsistencyKind::kRDrop ? 0.5 : 0;
+  const double forward_share = 1 - reverse_share;
+  p.divergence[pair] =
+      static_cast<float>(forward_share * compute_kl(first, second) + reverse_share * compute_kl(second, first));
+  float* gradient_of_first = gradient.data();
+  float* gradient_of_second = gradient_of_first + first.size();
+  add_kl_gradient(first, second, p.divergence_weight * forward_share, gradient_of_first, gradient_of_second);
+  add_kl_gradient(second, first, p.divergence_weight * reverse_share, gradient_of_second, gradient_of_first);
+}
+
+/// Removes the SoftmaxLoss of a row.
+template <typename Gradient>
+void remove_loss(const ConsistencyLoss<Gradient>& p, std::int64_t row, std::span<float> gradient) {
+  p.loss[row] = 0;
+  p.is_correct[row] = false;
+  std::ranges::fill(gradient, 0.0f);
 }
 
 template <typename Gradient>
-void compute_pair(const RDropLoss<Gradient>& p, std::int64_t pair) {
+void compute_pair(const ConsistencyLoss<Gradient>& p, std::int64_t pair) {
   const auto columns = static_cast<std::size_t>(p.columns);
   std::vector<float> gradient(2 * columns);
   std::vector<std::vector<double>> log_probability;
@@ -86,6 +99,7 @@ void compute_pair(const RDropLoss<Gradient>& p, std::int64_t pair) {
                                                .loss = p.loss + row,
                                                .is_correct = p.is_correct + row});
   }
+  if (p.kind == ConsistencyKind::kSimCut) remove_loss(p, p.pairs + pair, std::span(gradient).subspan(columns));
   p.divergence[pair] = 0;
   if (p.labels[pair] != p.target.ignored_token) {
     add_divergence(p, pair, log_probability[0], log_probability[1], gradient);
@@ -108,11 +122,11 @@ template void softmax_loss(const SoftmaxLoss<float>&);
 template void softmax_loss(const SoftmaxLoss<BFloat16>&);
 
 template <typename Gradient>
-void rdrop_loss(const RDropLoss<Gradient>& p) {
+void consistency_loss(const ConsistencyLoss<Gradient>& p) {
   for (std::int64_t pair = 0; pair < p.pairs; ++pair) compute_pair(p, pair);
 }
 
-template void rdrop_loss(const RDropLoss<float>&);
-template void rdrop_loss(const RDropLoss<BFloat16>&);
+template void consistency_loss(const ConsistencyLoss<float>&);
+template void consistency_loss(const ConsistencyLoss<BFloat16>&);
 
 }  // namespace edgewise::kernels::reference

@@ -23,6 +23,11 @@ void check_kernels(const TransformerOptions& options, RuntimePrecision precision
   check(options.kind == ModelKind::kTransformer,
         "GpuModel: model.kind is {}, needs transformer; run the model on the CPU", enum_name(options.kind));
   check(!options.has_ssru(), "GpuModel: model.decoder_mixer is ssru, needs attention; translate on the CPU");
+  check(!options.log_scale, "GpuModel: model.log_scale is true, needs false; translate on the CPU");
+  check(!options.mirror_positions, "GpuModel: model.mirror_positions is true, needs false; translate on the CPU");
+  check(!options.exits.can_halt(),
+        "GpuModel: model.exits.threshold is {}, needs 1; translate on the CPU, or set exit_threshold to 1",
+        options.exits.threshold);
   check(options.decoder_patterns().is_default(),
         "GpuModel: model.relation has patterns, needs causal; translate on the CPU");
   check(options.encoder_patterns().is_default(),

@@ -92,6 +92,7 @@ Scan scan(PairReader& reader, std::int64_t max_lines, std::int64_t max_pairs, Us
     ++scan.lines;
     hash.add(reader.input());
     hash.add(reader.output());
+    if (!reader.link_line().empty()) hash.add(reader.link_line());
     if (!reader.is_usable()) continue;
     ++scan.pairs;
     use(reader);
@@ -117,7 +118,7 @@ std::int64_t SeekableFile::size() const {
 
 IndexedText::IndexedText(std::span<const std::string> files, const PairOptions& options, std::int64_t limit)
     : options_(options) {
-  check_num_files(files.size());
+  check_num_files(files.size() - std::size_t{options.has_links && !files.empty()});
   for (const std::string& file : files) files_.emplace_back(file, line_options(options).caller);
   index(limit > 0 ? limit : kNoLimit);
   check_pairs_left(report_, name_);
@@ -158,9 +159,10 @@ SentencePairs IndexedText::read(std::int64_t number) const {
   const Block& block = at(number);
   PairReader reader = reader_from(block);
   SentencePairs pairs;
-  const Scan found = scan(reader, block.lines, kNoLimit, [&pairs](const PairReader& pair) {
+  const Scan found = scan(reader, block.lines, kNoLimit, [&](const PairReader& pair) {
     pairs.inputs.push_back(pair.input());
     pairs.outputs.push_back(pair.output());
+    if (options_.has_links) pairs.links.push_back(pair.links());
   });
   check(found.hash == block.hash,
         "read_pairs: {} has other text from line {} on than when it was first read, needs files that stay as they are "

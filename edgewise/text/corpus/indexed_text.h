@@ -36,9 +36,10 @@ class SeekableFile {
   FileDescriptor file_;
 };
 
-/// A corpus that stays in its files: one TSV, or two files with a sentence on each line. SeekableFile copies compressed
-/// files and pipes. Memory holds 48 bytes for each block: its offsets and a hash. Reading a block whose text has
-/// changed is an error, so an epoch never mixes two versions of a file.
+/// A corpus that stays in its files: one TSV, or two files with a sentence on each line, and perhaps a file of links
+/// (PairOptions::has_links). SeekableFile copies compressed files and pipes. Memory holds 56 bytes for each block: its
+/// offsets and a hash. Reading a block whose text has changed is an error, so an epoch never mixes two versions of a
+/// file.
 class IndexedText final : public TextBlocks {
  public:
   /// Reads the files once from begin to end, with the errors of read_pairs. The corpus ends after `limit` usable pairs;
@@ -53,7 +54,7 @@ class IndexedText final : public TextBlocks {
 
  private:
   struct Block {
-    std::array<std::int64_t, 2> offsets{};  // begin of the block in each file
+    std::array<std::int64_t, 3> offsets{};  // begin of the block in each file
     std::int64_t lines_before = 0;
     std::int32_t lines = 0;
     std::int32_t pairs = 0;

@@ -80,6 +80,11 @@ LineReaderOptions line_options(const PairOptions& options) {
 
 PairReader::PairReader(std::vector<LineReader> readers, const PairOptions& options)
     : readers_(std::move(readers)), options_(options) {
+  if (options.has_links) {
+    check(!readers_.empty(), "{}: files are none, needs a file of links behind those of the pairs", kCaller);
+    link_reader_.emplace(std::move(readers_.back()));
+    readers_.pop_back();
+  }
   check_num_files(readers_.size());
 }
 
@@ -90,6 +95,7 @@ std::string PairReader::name() const {
 std::vector<std::int64_t> PairReader::offsets() const {
   std::vector<std::int64_t> offsets;
   for (const LineReader& reader : readers_) offsets.push_back(reader.offset());
+  if (link_reader_) offsets.push_back(link_reader_->offset());
   return offsets;
 }
 
@@ -104,12 +110,14 @@ PairReport PairReader::report() const {
 
 bool PairReader::next() {
   const bool has_pair = readers_.size() == 1 ? read_tsv_line() : read_lines();
+  if (link_reader_) read_link_line(has_pair);
   if (!has_pair) return false;
   Fault fault;
   is_usable_ = !find_faults(fault);
   if (is_usable_) {
     ++report_.kept;
     if (input_ == output_) ++report_.kept_identical;
+    if (link_reader_) parse_links();
   } else {
     skip(fault);
   }
@@ -183,8 +191,28 @@ void PairReader::skip(const Fault& fault) {
   if (report_.first_skipped.size() < kMaxListed) report_.first_skipped.push_back(fault.text);
 }
 
+void PairReader::read_link_line(bool has_pair) {
+  const bool has_links = link_reader_->next(link_line_);
+  if (has_links == has_pair) return;
+  LineReader& reader = readers_.front();
+  fail("{}: {} has {} lines and {} has {}; a file of links needs one line for each pair", kCaller, reader.path(),
+       count_rest(reader), link_reader_->path(), count_rest(*link_reader_));
+}
+
+void PairReader::parse_links() {
+  const std::string place = fmt::format("{}: {}:{}", kCaller, link_reader_->path(), link_reader_->line_number());
+  check(!link_reader_->was_cut(), "{} has more than {} bytes, needs fewer", place, options_.max_line_bytes);
+  links_ = parse_gold_alignment(link_line_, /*first=*/0, place).possible;
+  const std::ptrdiff_t inputs = std::ssize(split_words(input_));
+  const std::ptrdiff_t outputs = std::ssize(split_words(output_));
+  for (const auto& [input, output] : links_) {
+    check(input < inputs && output < outputs, "{} has {}-{}, needs links of the pair's {} and {} words, counted from 0",
+          place, input, output, inputs, outputs);
+  }
+}
+
 SentencePairs read_pairs(std::span<const std::string> files, const PairOptions& options) {
-  check_num_files(files.size());
+  check_num_files(files.size() - (options.has_links && !files.empty() ? 1 : 0));
   std::vector<LineReader> readers;
   for (const std::string& file : files) readers.emplace_back(file, line_options(options));
   PairReader reader(std::move(readers), options);
@@ -193,6 +221,7 @@ SentencePairs read_pairs(std::span<const std::string> files, const PairOptions& 
     if (!reader.is_usable()) continue;
     pairs.inputs.push_back(reader.input());
     pairs.outputs.push_back(reader.output());
+    if (options.has_links) pairs.links.push_back(reader.links());
   }
   pairs.report = reader.report();
   check_pairs_left(pairs.report, reader.name());

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 
 #include "edgewise/base/config/fields.h"
 #include "edgewise/text/corpus/line_reader.h"
+#include "edgewise/text/metrics/word_alignment.h"
 
 namespace edgewise {
 
@@ -70,24 +72,29 @@ struct PairOptions {
   BadPairs bad_pairs = BadPairs::kSkip;
   BadUtf8 bad_utf8 = BadUtf8::kSkip;
   SameSides same_sides = SameSides::kKeep;
+  bool has_links = false;  // whether a line of the last file has the links between the words of each pair
   std::size_t max_line_bytes = std::size_t{1} << 20;
 };
 
-/// Throws Error unless `count` is 1 (a TSV file) or 2 (two files with a sentence on each line).
+/// Throws Error unless `count`, without a file of links, is 1 (a TSV file) or 2 (two files with a sentence on each
+/// line).
 void check_num_files(std::size_t count);
 
 /// Returns the options for reading the lines of pairs; error messages begin with "read_pairs".
 LineReaderOptions line_options(const PairOptions& options);
 
 /// Reads the pairs of one TSV (`input TAB output`), or of two files with a sentence on each line, and counts the pairs
-/// that a model cannot use.
+/// that a model cannot use. A file of links has a line such as `0-0 1-2` for each pair, whose words are what white
+/// space separates.
 class PairReader {
  public:
-  /// Takes one reader of a TSV, or two readers at the same line of their files.
+  /// Takes one reader of a TSV, or two readers at the same line of their files; then the reader of the links, if the
+  /// options have them.
   PairReader(std::vector<LineReader> readers, const PairOptions& options);
 
   /// Reads the next pair; returns false at the end. Throws Error if one file ends before the other (with the line
-  /// counts of both), if a TSV line does not have two fields, and for unusable pairs if the options require it.
+  /// counts of both), if a TSV line does not have two fields, for links of words that a usable pair does not have, and
+  /// for unusable pairs if the options require it.
   bool next();
 
   /// Returns whether a model can use the pair that was read last.
@@ -96,6 +103,10 @@ class PairReader {
   // Return the pair that was read last; the original bytes if it is not usable.
   const std::string& input() const { return input_; }
   const std::string& output() const { return output_; }
+  const std::string& link_line() const { return link_line_; }
+
+  /// Returns the links of the usable pair that was read last, in ascending order without repetitions.
+  const std::vector<WordLink>& links() const { return links_; }
 
   /// Returns the offset of the next line in each file.
   std::vector<std::int64_t> offsets() const;
@@ -116,12 +127,17 @@ class PairReader {
   bool find_fault(std::string& text, std::size_t side, Fault& fault);
   bool find_faults(Fault& fault);
   void skip(const Fault& fault);
+  void read_link_line(bool has_pair);
+  void parse_links();
 
   std::vector<LineReader> readers_;
+  std::optional<LineReader> link_reader_;
   PairOptions options_;
   PairReport report_;
   std::string input_;
   std::string output_;
+  std::string link_line_;
+  std::vector<WordLink> links_;
   bool is_usable_ = false;
 };
 
@@ -129,6 +145,7 @@ struct SentencePairs {
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;  // outputs[i] translates inputs[i]
   PairReport report;
+  std::vector<std::vector<WordLink>> links = {};  // [pairs]; empty without a file of links
 
   std::size_t size() const { return inputs.size(); }
 };

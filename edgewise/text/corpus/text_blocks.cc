@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "edgewise/text/corpus/text_blocks.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -12,6 +14,8 @@ std::uint64_t fingerprint_of(const SentencePairs& pairs) {
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     hash.add(pairs.inputs[i]);
     hash.add(pairs.outputs[i]);
+    if (pairs.links.empty()) continue;
+    for (const auto& [input, output] : pairs.links[i]) hash.add(fmt::format("{}-{}", input, output));
   }
   return hash.value();
 }
@@ -33,11 +37,13 @@ std::int64_t TextInMemory::num_pairs(std::int64_t block) const {
 }
 
 SentencePairs TextInMemory::read(std::int64_t block) const {
-  const auto part = [&](const std::vector<std::string>& side) {
-    const auto begin = side.begin() + static_cast<std::ptrdiff_t>(begin_of(block));
-    return std::vector<std::string>(begin, begin + num_pairs(block));
+  const auto part = [&](const auto& of_pairs) {
+    const auto begin = of_pairs.begin() + static_cast<std::ptrdiff_t>(begin_of(block));
+    return std::vector(begin, begin + num_pairs(block));
   };
-  return {.inputs = part(pairs_.inputs), .outputs = part(pairs_.outputs), .report = {}};
+  SentencePairs pairs = {.inputs = part(pairs_.inputs), .outputs = part(pairs_.outputs), .report = {}};
+  if (!pairs_.links.empty()) pairs.links = part(pairs_.links);
+  return pairs;
 }
 
 SentencePairs sample_pairs(const TextBlocks& text, std::int64_t max_pairs) {

@@ -21,12 +21,14 @@ TransformerOptions options_for_gpus(TransformerPreset preset = TransformerPreset
 }
 
 /// Returns options that together reach every branch of the layers: all_kinds_of_options() without additive scores,
-/// gates, SSRUs, grouped heads and relative positions, and with heads of 8, 24 and 32 dimensions.
+/// gates, SSRUs, grouped heads, relative and mirrored positions, and with heads of 8, 24 and 32 dimensions.
 std::vector<TransformerOptions> all_kinds_of_options_for_gpus() {
   std::vector<TransformerOptions> kinds;
   for (TransformerOptions options : all_kinds_of_options()) {
     const bool is_relative = options.positions == PositionKind::kRotary || has_score_bias(options.positions);
-    if (is_relative || options.key_value_heads != 0 || options.has_ssru()) continue;
+    if (is_relative || options.mirror_positions || options.log_scale || options.key_value_heads != 0 ||
+        options.has_ssru())
+      continue;
     options.score = ScoreKind::kDot;
     options.feed_forward_gate = false;
     options.size = options.heads == 3 ? 72 : 16;
@@ -232,6 +234,16 @@ TEST(GpuModel, RefusesModelsForWhichThereAreNoKernels) {
   options = options_for_gpus();
   options.decoder_mixer = DecoderMixer::kSsru;
   EXPECT_EQ(refusal(options), "GpuModel: model.decoder_mixer is ssru, needs attention; translate on the CPU");
+  options = options_for_gpus();
+  options.log_scale = true;
+  EXPECT_EQ(refusal(options), "GpuModel: model.log_scale is true, needs false; translate on the CPU");
+  options = options_for_gpus();
+  options.mirror_positions = true;
+  EXPECT_EQ(refusal(options), "GpuModel: model.mirror_positions is true, needs false; translate on the CPU");
+  options = options_for_gpus();
+  options.exits = {.layers = {1}, .threshold = 0.5};
+  EXPECT_EQ(refusal(options),
+            "GpuModel: model.exits.threshold is 0.5, needs 1; translate on the CPU, or set exit_threshold to 1");
   options = options_for_gpus();
   options.key_value_heads = 1;
   EXPECT_EQ(refusal(options), "GpuModel: model.key_value_heads is 1, needs 0; translate on the CPU");

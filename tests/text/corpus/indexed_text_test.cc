@@ -53,6 +53,30 @@ class IndexedTextTest : public testing::Test {
   TemporaryDirectory directory;
 };
 
+TEST_F(IndexedTextTest, ReturnsTheLinksOfEachPair) {
+  std::string links;
+  std::string other_links;
+  for (int i = 0; i < 3000; ++i) {
+    links += i % 2 == 0 ? "0-1\n" : "1-0 1-1\n";
+    other_links += i == 2500 ? "0-0\n" : i % 2 == 0 ? "0-1\n" : "1-0 1-1\n";
+  }
+  Files files = two(lines_of(3000, "in"), lines_of(3000, "out"));
+  files.push_back(directory.write("links", links));
+  const PairOptions options = {.has_links = true};
+  const SentencePairs expected = read_pairs(files, options);
+  const IndexedText text(files, options);
+
+  std::vector<std::vector<WordLink>> found;
+  for (std::int64_t block = 0; block < text.num_blocks(); ++block) {
+    for (auto& of_pair : text.read(block).links) found.push_back(of_pair);
+  }
+  EXPECT_EQ(found, expected.links);
+  EXPECT_EQ(TextInMemory(expected).read(1).links.size(), static_cast<std::size_t>(kBlock));
+  EXPECT_EQ(TextInMemory(expected).read(0).links[0], expected.links[0]);
+  files.back() = directory.write("other", other_links);
+  EXPECT_NE(IndexedText(files, options).fingerprint(), text.fingerprint());
+}
+
 TEST_F(IndexedTextTest, ReturnsThePairsOfItsFilesInOrder) {
   for (const int count : {1, 1023, 1024, 1025, 5000}) {
     const Files files = two(lines_of(count, "in"), lines_of(count, "out"));

@@ -52,6 +52,32 @@ TEST_F(ReadPairsTest, ReadsTwoFilesOrOneTsv) {
   }
 }
 
+TEST_F(ReadPairsTest, ReadsTheLinksOfTheUsablePairs) {
+  const auto with_links = [&](Files files, std::string_view links) {
+    files.push_back(directory.write("links", links));
+    return files;
+  };
+  const PairOptions options = {.has_links = true};
+  using Links = std::vector<WordLink>;
+  for (const Files& files : {two("a  b\n\nc\nd\n", "A\nB\nC D\nE\n"), tsv("a  b\tA\n\tB\nc\tC D\nd\tE\n")}) {
+    const SentencePairs pairs = read_pairs(with_links(files, "1-0 0-0 1-0\n9-9\n0p1\n\n"), options);
+
+    EXPECT_THAT(pairs.inputs, ElementsAre("a  b", "c", "d"));
+    EXPECT_THAT(pairs.links, ElementsAre(Links{{0, 0}, {1, 0}}, Links{{0, 1}}, Links{}));
+  }
+  const Files pair = two("a b\nc\n", "A\nC\n");
+  EXPECT_EQ(error_of_pairs(with_links(pair, "0-0\n1-0\n"), options),
+            "read_pairs: links:2 has 1-0, needs links of the pair's 1 and 1 words, counted from 0");
+  EXPECT_EQ(error_of_pairs(with_links(pair, "0-1\n0-0\n"), options),
+            "read_pairs: links:1 has 0-1, needs links of the pair's 2 and 1 words, counted from 0");
+  EXPECT_EQ(error_of_pairs(with_links(pair, "0-0\n"), options),
+            "read_pairs: a.en has 2 lines and links has 1; a file of links needs one line for each pair");
+  EXPECT_EQ(error_of_pairs(with_links(pair, "0-0\n0-0\n0-0\n0-0"), options),
+            "read_pairs: a.en has 2 lines and links has 4; a file of links needs one line for each pair");
+  EXPECT_THAT(error_of_pairs(with_links(pair, "0:0\n\n"), options),
+              testing::StartsWith("read_pairs: links:1 has \"0:0\", needs links as 0-0 (sure)"));
+}
+
 TEST_F(ReadPairsTest, SkipsAndCountsBadPairsInTraining) {
   const Files files =
       two("good\n\nb\xFF"

@@ -10,7 +10,7 @@
 #include "edgewise/kernels/simd/scratch.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "edgewise/kernels/loss/rdrop_loss_cpu.cc"
+#define HWY_TARGET_INCLUDE "edgewise/kernels/loss/consistency_loss_cpu.cc"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
@@ -25,7 +25,7 @@ namespace {
 /// One pair of rows, and a buffer for their differences.
 template <typename Gradient>
 struct PairOfRows {
-  const RDropLoss<Gradient>& problem;
+  const ConsistencyLoss<Gradient>& problem;
   std::int64_t pair;
   float* difference;  // [C], d below
 
@@ -34,10 +34,10 @@ struct PairOfRows {
 };
 
 /// HWY_EXPORT exports no templates, so a variant holds the types.
-using AnyRDropLoss = std::variant<const RDropLoss<float>*, const RDropLoss<BFloat16>*>;
+using AnyConsistencyLoss = std::variant<const ConsistencyLoss<float>*, const ConsistencyLoss<BFloat16>*>;
 
 /// Sums over the tokens of a row, where x = logit - maximum and d = (x of the first row) - (x of the second row).
-struct RdropSums {
+struct ConsistencySums {
   float x = 0;
   float exp_x = 0;
   float exp_x_d = 0;  // sum of exp(x) * d
@@ -45,7 +45,7 @@ struct RdropSums {
 
 /// Replaces the logits of both rows by exp(x), and writes d to `difference`.
 template <typename Gradient>
-void exponentiate(const PairOfRows<Gradient>& p, const float (&maximum)[2], RdropSums (&sums)[2]) {
+void exponentiate(const PairOfRows<Gradient>& p, const float (&maximum)[2], ConsistencySums (&sums)[2]) {
   const FloatTag d;
   float* first = p.logits(0);
   float* second = p.logits(1);
@@ -93,11 +93,13 @@ void for_targets(const SmoothedTarget& target, std::int64_t label, std::int64_t 
 /// Writes the gradients with respect to the logits, where p and q are the probabilities of the first and the second
 /// row, d the difference of their logits, and E_p and E_q expected values:
 ///
-///     first row    p - target + weight / 2 (p - q + p (d - E_p[d]))
-///     second row   q - target + weight / 2 (q - p - q (d - E_q[d]))
+///     R-Drop   first row    p - target + weight / 2 (p - q + p (d - E_p[d]))
+///              second row   q - target + weight / 2 (q - p - q (d - E_q[d]))
+///     SimCut   first row    p - target + weight p (d - E_p[d])
+///              second row   weight (q - p)
 ///
 /// `factor` times exp(x) is a probability; `mean` has E_p[d] and E_q[d].
-template <typename Gradient>
+template <ConsistencyKind kKind, typename Gradient>
 void write_gradients(const PairOfRows<Gradient>& p, const float (&factor)[2], const float (&mean)[2]) {
   const FloatTag d;
   const float* first = p.logits(0);
@@ -108,6 +110,7 @@ void write_gradients(const PairOfRows<Gradient>& p, const float (&factor)[2], co
   const Floats second_factor = hn::Set(d, factor[1]);
   const Floats first_mean = hn::Set(d, mean[0]);
   const Floats second_mean = hn::Set(d, mean[1]);
+  const Floats weight = hn::Set(d, p.problem.divergence_weight);
   const Floats half_weight = hn::Set(d, p.problem.divergence_weight / 2);
   const auto write = [&](std::int64_t begin, std::int64_t end, float target) {
     const Floats targets = hn::Set(d, target);
@@ -117,10 +120,16 @@ void write_gradients(const PairOfRows<Gradient>& p, const float (&factor)[2], co
       const Floats second_p = hn::Mul(load(part, second + i), second_factor);
       const Floats difference = load(part, p.difference + i);
       const Floats p_minus_q = hn::Sub(first_p, second_p);
-      const Floats first_term = hn::MulAdd(first_p, hn::Sub(difference, first_mean), p_minus_q);
-      const Floats second_term = hn::MulAdd(second_p, hn::Sub(difference, second_mean), p_minus_q);
-      store(part, hn::MulAdd(half_weight, first_term, hn::Sub(first_p, targets)), to_first + i);
-      store(part, hn::NegMulAdd(half_weight, second_term, hn::Sub(second_p, targets)), to_second + i);
+      if constexpr (kKind == ConsistencyKind::kRDrop) {
+        const Floats first_term = hn::MulAdd(first_p, hn::Sub(difference, first_mean), p_minus_q);
+        const Floats second_term = hn::MulAdd(second_p, hn::Sub(difference, second_mean), p_minus_q);
+        store(part, hn::MulAdd(half_weight, first_term, hn::Sub(first_p, targets)), to_first + i);
+        store(part, hn::NegMulAdd(half_weight, second_term, hn::Sub(second_p, targets)), to_second + i);
+      } else {
+        const Floats first_term = hn::Mul(first_p, hn::Sub(difference, first_mean));
+        store(part, hn::MulAdd(weight, first_term, hn::Sub(first_p, targets)), to_first + i);
+        store(part, hn::Neg(hn::Mul(weight, p_minus_q)), to_second + i);
+      }
     });
   };
   for_targets(p.problem.target, p.problem.labels[p.pair], p.problem.columns, write);
@@ -137,7 +146,7 @@ void ignore_pair(const PairOfRows<Gradient>& p) {
   }
 }
 
-template <typename Gradient>
+template <ConsistencyKind kKind, typename Gradient>
 void compute_pair(const PairOfRows<Gradient>& p) {
   const SmoothedTarget& target = p.problem.target;
   const std::int64_t label = p.problem.labels[p.pair];
@@ -154,25 +163,37 @@ void compute_pair(const PairOfRows<Gradient>& p) {
     p.problem.is_correct[p.row(side)] = label_x[side] == 0 && find_maximum(logits, label) < maximum[side];
   }
 
-  RdropSums sums[2];
+  ConsistencySums sums[2];
   exponentiate(p, maximum, sums);
   float factor[2];
   float mean[2];
+  double log_sum[2];
   for (const int side : {0, 1}) {
     factor[side] = 1 / sums[side].exp_x;
     mean[side] = sums[side].exp_x_d * factor[side];
-    const SoftmaxRow row = {label_x[side], sums[side].x - ignored_x[side],
-                            std::log(static_cast<double>(sums[side].exp_x))};
+    log_sum[side] = std::log(static_cast<double>(sums[side].exp_x));
+    const SoftmaxRow row = {label_x[side], sums[side].x - ignored_x[side], log_sum[side]};
     p.problem.loss[p.row(side)] = static_cast<float>(compute_loss(row, target, p.problem.columns));
   }
-  p.problem.divergence[p.pair] = (mean[0] - mean[1]) / 2;
-  if (p.problem.gradient != nullptr) write_gradients(p, factor, mean);
+  if constexpr (kKind == ConsistencyKind::kRDrop) {
+    p.problem.divergence[p.pair] = (mean[0] - mean[1]) / 2;
+  } else {
+    p.problem.divergence[p.pair] = static_cast<float>(mean[0] - (log_sum[0] - log_sum[1]));
+    p.problem.loss[p.row(1)] = 0;
+    p.problem.is_correct[p.row(1)] = false;
+  }
+  if (p.problem.gradient != nullptr) write_gradients<kKind>(p, factor, mean);
 }
 
-void compute_rdrop_loss_pair(const AnyRDropLoss& any, std::int64_t pair, float* difference) {
+void compute_consistency_loss_pair(const AnyConsistencyLoss& any, std::int64_t pair, float* difference) {
   std::visit(
-      [=]<typename G>(const RDropLoss<G>* p) HWY_ATTR {
-        compute_pair(PairOfRows<G>{*p, pair, difference});
+      [=]<typename G>(const ConsistencyLoss<G>* p) HWY_ATTR {
+        const PairOfRows<G> rows = {*p, pair, difference};
+        if (p->kind == ConsistencyKind::kRDrop) {
+          compute_pair<ConsistencyKind::kRDrop>(rows);
+        } else {
+          compute_pair<ConsistencyKind::kSimCut>(rows);
+        }
       },
       any);
 }
@@ -184,24 +205,24 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace edgewise::kernels {
 
-HWY_EXPORT(compute_rdrop_loss_pair);
+HWY_EXPORT(compute_consistency_loss_pair);
 
 template <typename Gradient>
-void rdrop_loss(const RDropLoss<Gradient>& p) {
-  if (instruction_set() == InstructionSet::kReference) return reference::rdrop_loss(p);
+void consistency_loss(const ConsistencyLoss<Gradient>& p) {
+  if (instruction_set() == InstructionSet::kReference) return reference::consistency_loss(p);
   const std::int64_t grain = 1 + 2048 / std::max<std::int64_t>(1, p.columns);
   parallel_for(p.pairs, grain, [&](std::int64_t begin, std::int64_t end) {
     Scratch& scratch = Scratch::of_this_thread();
     scratch.reset();
     float* difference = scratch.take(static_cast<std::size_t>(p.columns));
     for (std::int64_t pair = begin; pair < end; ++pair) {
-      HWY_DYNAMIC_DISPATCH(compute_rdrop_loss_pair)(&p, pair, difference);
+      HWY_DYNAMIC_DISPATCH(compute_consistency_loss_pair)(&p, pair, difference);
     }
   });
 }
 
-template void rdrop_loss(const RDropLoss<float>&);
-template void rdrop_loss(const RDropLoss<BFloat16>&);
+template void consistency_loss(const ConsistencyLoss<float>&);
+template void consistency_loss(const ConsistencyLoss<BFloat16>&);
 
 }  // namespace edgewise::kernels
 #endif  // HWY_ONCE
