@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <set>
 #include <stdexcept>
@@ -253,9 +254,18 @@ TEST(Emulator, ThreadSanitizerReportsBlocksThatWriteToTheSameMemory) {
     const NumThreadsScope scope(2);
     int value = 0;
     int* const at = &value;
+    std::atomic<int> begun = 0;
+    std::atomic<int>* const counter = &begun;
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
     run(
         [=](TestShared&) {
-          if (thread_index() == 0) *at += 1;
+          if (thread_index() != 0) return;
+          // A worker that began late would leave both blocks to the other one. Relaxed operations order no memory.
+          counter->fetch_add(1, std::memory_order_relaxed);
+          while (counter->load(std::memory_order_relaxed) < 2 && std::chrono::steady_clock::now() < deadline) {
+            std::this_thread::yield();
+          }
+          *at += 1;
         },
         2);
   });
